@@ -13,7 +13,7 @@ from .native.ids import writable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .protocols import Encoding, Frame, Ids, Places
+    from .protocols import Encoding, Ids, Places, Template
 
 DTYPES: dict[str, type[np.integer[Any]]] = {
     "uint16": np.uint16,
@@ -81,9 +81,9 @@ def _room(out: npt.ArrayLike) -> npt.NDArray[Any]:
     return room
 
 
-def framed_rows(ids: Ids, indptr: Places, frame: Frame) -> tuple[Ids, Places]:
-    """(ids, indptr) of encode_ragged() with the ids of the frame around those of each text."""
-    prefix, suffix = (np.array(part, np.uint32) for part in frame)
+def rows_in_template(ids: Ids, indptr: Places, template: Template) -> tuple[Ids, Places]:
+    """(ids, indptr) of encode_ragged() with the ids of the template around those of each text."""
+    prefix, suffix = (np.array(part, np.uint32) for part in template)
     texts = len(indptr) - 1
     starts = np.repeat(indptr[:-1], len(prefix)), np.repeat(indptr[1:], len(suffix))
     made = np.insert(ids, starts[1], np.tile(suffix, texts))  # at equal places in the order of the texts

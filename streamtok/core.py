@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .native.normal import Normalizer
     from .native.vocab import Vocab
     from .patterns import Split
-    from .protocols import AllowedSpecial, DisallowedSpecial, Frame, NamePair, TextCoder
+    from .protocols import AllowedSpecial, DisallowedSpecial, NamePair, Template, TextCoder
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
@@ -256,7 +256,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         **_: object,
     ) -> None:
         self._pattern_seconds = pattern_seconds
-        self._model, self._packed, self._frame = model, model.vocabulary, model.frame
+        self._model, self._packed, self._template = model, model.vocabulary, model.template
         self._normalizer = normalizer_of(model.normalizer)
         if model.parts.spelled is not None:
             from .model_files.spelling import Spelling
@@ -267,7 +267,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 
     _model: Model | None = None
-    _frame: Frame = ((), ())
+    _template: Template = ((), ())
 
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS

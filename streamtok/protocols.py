@@ -53,7 +53,7 @@ NamePair: TypeAlias = "tuple[Matcher | None, Matcher | None]"
 """Those that are allowed, and those that are disallowed."""
 
 
-Frame: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+Template: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Ids that are put in front of a text, and behind it."""
 
 
@@ -272,7 +272,7 @@ class Encoding(Vocabulary, Protocol):
     _special_tokens: dict[str, int]
     _added_tokens: dict[str, int]
     _plain: Names
-    _frame: Frame
+    _template: Template
     _special_token_values: set[int]
 
     _model: Any  # a model_files.Model, or None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from .protocols import Encoder, Encoding, Frame, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
+    from .protocols import Encoder, Encoding, Ids, Stream, StreamOptions, Template, Text, TokenIds, Vocabulary
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x02"
@@ -174,20 +174,20 @@ def _restore(encoding: Encoding, options: StreamOptions, state: bytes) -> Encode
     return stream
 
 
-def framed(ids: Ids, frame: Frame) -> Ids:
-    """A read-only array of the ids with those of the frame around them."""
+def in_template(ids: Ids, template: Template) -> Ids:
+    """A read-only array of the ids with those of the template around them."""
     import numpy as np
 
-    made = np.concatenate([np.array(frame[0], np.uint32), ids, np.array(frame[1], np.uint32)])
+    made = np.concatenate([np.array(template[0], np.uint32), ids, np.array(template[1], np.uint32)])
     made.flags.writeable = False
     return made
 
 
-class FramedStream:
-    """A stream that gives the ids of a frame, too: those in front with the first feed, those behind with flush()."""
+class TemplateStream:
+    """A stream that gives the ids of a template, too: those in front with the first feed, those behind with flush()."""
 
-    def __init__(self, stream: Stream, frame: Frame, begun: bool = False) -> None:
-        self._alone, self._frame = Alone(stream_busy_error), frame
+    def __init__(self, stream: Stream, template: Template, begun: bool = False) -> None:
+        self._alone, self._template = Alone(stream_busy_error), template
         self._now = stream, begun  # one value: the two never contradict each other
 
     def feed(self, chunk: Text) -> Ids:
@@ -201,14 +201,14 @@ class FramedStream:
         if begun:
             return stream.feed(chunk)
         twin = stream.copy()
-        ids = framed(twin.feed(chunk), (self._frame[0], ()))
+        ids = in_template(twin.feed(chunk), (self._template[0], ()))
         self._now = twin, True
         return ids
 
     def _flush(self) -> Ids:
         stream, begun = self._now
         twin = stream.copy()
-        ids = framed(twin.flush(), (() if begun else self._frame[0], self._frame[1]))
+        ids = in_template(twin.flush(), (() if begun else self._template[0], self._template[1]))
         self._now = twin, False
         return ids
 
@@ -231,9 +231,9 @@ class FramedStream:
     def pass_over(self, n: int) -> None:
         self._alone.run(self._now[0].pass_over, n)
 
-    def copy(self) -> FramedStream:
+    def copy(self) -> TemplateStream:
         stream, begun = self._now
-        return FramedStream(stream.copy(), self._frame, begun)
+        return TemplateStream(stream.copy(), self._template, begun)
 
     def save(self) -> bytes:
         stream, begun = self._now

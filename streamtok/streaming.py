@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 
 from . import device as devices
-from .stream import FramedStream, StreamEncoder
+from .stream import StreamEncoder, TemplateStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Streaming:
         if stream is None:
             stream = self._coder_for(errors).stream(*matchers, copy)
         if add_special_tokens:
-            stream = FramedStream(stream, self._frame)
+            stream = TemplateStream(stream, self._template)
         options: StreamOptions = {
             "allowed_special": "all" if allowed_special == "all" else frozenset(allowed_special),
             "disallowed_special": "all" if disallowed_special == "all" else frozenset(disallowed_special),

@@ -4,12 +4,12 @@
 
 static void pad_row(const st_padding *job, const st_numbers *put, size_t row)
 {
-    const size_t all = (size_t)(job->starts[row + 1] - job->starts[row]), frame = job->prefix_size + job->suffix_size;
-    const size_t size = all < job->most - frame ? all : job->most - frame;
-    const size_t pads = job->length - frame - size, start = row * job->length;
+    const size_t all = (size_t)(job->starts[row + 1] - job->starts[row]), around = job->prefix_size + job->suffix_size;
+    const size_t size = all < job->most - around ? all : job->most - around;
+    const size_t pads = job->length - around - size, start = row * job->length;
     const uint32_t *ids = job->ids + job->starts[row] + (job->keeps_end ? all - size : 0);
     size_t at = start + (job->is_left ? pads : 0);
-    put->one(job->mask, at, 1, size + frame);
+    put->one(job->mask, at, 1, size + around);
     put->ids(job->out, at, job->prefix, job->prefix_size);
     put->ids(job->out, at += job->prefix_size, ids, size);
     put->ids(job->out, at += size, job->suffix, job->suffix_size);

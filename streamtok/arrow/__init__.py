@@ -102,17 +102,17 @@ def encode_arrow(
     except Exception as error:
         raise_of_row(error, "row")
     if add_special_tokens:
-        ids, indptr = _framed(ids, indptr, encoding, found)
+        ids, indptr = _in_template(ids, indptr, encoding, found)
     return ListArray(ids, indptr, found.nulls, found.null_count)
 
 
-def _framed(ids: Ids, indptr: Places, encoding: Encoding, found: Column) -> tuple[Ids, Places]:
-    """With the ids of the frame around those of each row that is not null."""
-    from ..arrays import framed_rows
+def _in_template(ids: Ids, indptr: Places, encoding: Encoding, found: Column) -> tuple[Ids, Places]:
+    """With the ids of the template around those of each row that is not null."""
+    from ..arrays import rows_in_template
 
     if found.nulls is None:
-        return framed_rows(ids, indptr, encoding._frame)
+        return rows_in_template(ids, indptr, encoding._template)
     there = np.unpackbits(np.frombuffer(found.nulls, np.uint8), count=found.rows, bitorder="little").astype(bool)
     rows = np.concatenate([indptr[:1], indptr[1:][there]])  # nulls have no ids, so those of the others touch
-    made, starts = framed_rows(ids, rows, encoding._frame)
+    made, starts = rows_in_template(ids, rows, encoding._template)
     return made, starts[np.concatenate([[0], np.cumsum(there)])]

@@ -69,7 +69,7 @@ class Documents(DocumentEncoder):
         """dtype: of ids in the output, if emit takes them as Block, too."""
         super().__init__(encoding, emit, options, num_threads, device, prepare, wants_ends)
         self._parts: Parts | None = None
-        is_shared = self.pipeline.num_threads > 1 and not any(self.frame)
+        is_shared = self.pipeline.num_threads > 1 and not any(self.template)
         if dtype is not None and is_shared and isinstance(self.coder, Coder):
             self._parts = Parts(self.coder, self.matchers, _OWN_PARTS * self.part, dtype)
         self._uncut = -1  # where no part could be cut off

@@ -68,7 +68,7 @@ class DocumentEncoder:
         }
         if options.add_special_tokens:
             specials["add_special_tokens"] = True
-        self.frame = encoding._frame if options.add_special_tokens else ((), ())
+        self.template = encoding._template if options.add_special_tokens else ((), ())
         self.stream = encoding.stream_encoder(**specials)
         core = encoding._coder_for(options.errors)
         self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
@@ -124,7 +124,7 @@ class DocumentEncoder:
             ids, indptr = self.coder.encode_many(texts, *self.matchers)
         else:
             ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
-        prefix, suffix = self.frame
+        prefix, suffix = self.template
         around = [*prefix, *suffix, *self._eot.tolist()]
         borders = np.asarray(indptr)
         ends: Ends = NO_ENDS

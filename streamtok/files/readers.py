@@ -79,8 +79,8 @@ class TextReader(DocumentReader):
         self._buffers = Buffers()
 
     def begin(self) -> None:
-        # The ids of a frame come from the stream, with the first chunk and at the end.
-        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts and not any(self.run.frame)
+        # The ids of a template come from the stream, with the first chunk and at the end.
+        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts and not any(self.run.template)
         self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
         self._tail: list[Chunk] = []  # chunks read, not taken yet: they lie behind the last cut
         self._whole: memoryview | None = (

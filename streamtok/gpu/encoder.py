@@ -28,7 +28,7 @@ from ._slot import Request, Slot, Station
 from ._waiting import complete
 from .ids.decode import Kernels
 from .ids.jobs import FAMILY, IDS
-from .ids.rows import framed, packed, packed_best_fit, padded
+from .ids.rows import in_template, packed, packed_best_fit, padded
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
@@ -150,7 +150,7 @@ class GpuEncoder:
             TypeError: text on a device that is not one row of uint8.
             DeviceError: the device failed. DeviceMemoryError: it has too little memory.
         """
-        if add_special_tokens and any(self.encoding._frame):
+        if add_special_tokens and any(self.encoding._template):
             ids, _, *more = self.encode_batch(
                 [text],
                 allowed_special=allowed_special,
@@ -230,10 +230,10 @@ class GpuEncoder:
             ids, row_starts = call.run(list(texts), is_batch=True)
         except Exception as error:
             raise_of_row(error, "text")
-        if add_special_tokens and any(self.encoding._frame):
+        if add_special_tokens and any(self.encoding._template):
             assert row_starts is not None
-            frame = self.encoding._frame
-            ids, row_starts = self._shaped(partial(framed, ids=ids, row_starts=row_starts, frame=frame))
+            template = self.encoding._template
+            ids, row_starts = self._shaped(partial(in_template, ids=ids, row_starts=row_starts, template=template))
         return (ids, row_starts, call.timing()) if timing else (ids, row_starts)
 
     def encode_padded(
@@ -285,8 +285,8 @@ class GpuEncoder:
         ids, row_starts = self.encode_batch(
             texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
         )
-        frame = self.encoding._frame if add_special_tokens else ((), ())
-        return self._shaped(lambda kernels: complete(padded(kernels, ids, row_starts, shape, frame)))
+        template = self.encoding._template if add_special_tokens else ((), ())
+        return self._shaped(lambda kernels: complete(padded(kernels, ids, row_starts, shape, template)))
 
     def pack(
         self,

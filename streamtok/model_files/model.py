@@ -23,7 +23,7 @@ from .characters import has_level, read_joining, read_spaces, read_spelling
 from .field import Field
 from .names import AddedNames
 from .parts import AddedToken, Parts, Words
-from .read_parts import read_added, read_frame, read_normalizers, read_stages
+from .read_parts import read_added, read_normalizers, read_stages, read_template
 from .spelling import Spelled
 
 _MOST_PREFIX = 64
@@ -147,9 +147,9 @@ class Model:
         return replace(self, vocabulary=vocabulary)
 
     @property
-    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def template(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids that add_special_tokens=True puts around a text."""
-        return self.parts.frame.prefix, self.parts.frame.suffix
+        return self.parts.template.prefix, self.parts.template.suffix
 
     @property
     def special(self) -> dict[str, int]:
@@ -204,7 +204,7 @@ def parts_of(whole: Field) -> Parts:
         behind=len(normalizers) - before,
         stages=stages,
         added=added,
-        frame=read_frame(_optional(whole, "post_processor")),
+        template=read_template(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
         by_bytes=by_bytes,
         spelled=spelled,

@@ -111,7 +111,7 @@ class Strip:
 Normalizer = Form | Clean | Replace | ReplaceClass | Prepend | PrependUnless | Strip
 
 
-# ==== Added tokens, the frame around a text, the model ====
+# ==== Added tokens, the template around a text, the model ====
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class AddedToken:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Template:
     """The ids that add_special_tokens=True puts in front of a text and behind it."""
 
     prefix: tuple[int, ...] = ()
@@ -156,7 +156,7 @@ class Parts:
     normalizers: tuple[Normalizer, ...]
     stages: tuple[Stage, ...]
     added: tuple[AddedToken, ...]
-    frame: Frame
+    template: Template
     ignore_merges: bool
     behind: int = 0
     """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""

@@ -26,7 +26,6 @@ from .parts import (
     AddedToken,
     Clean,
     Form,
-    Frame,
     Normalizer,
     Pattern,
     Prepend,
@@ -34,6 +33,7 @@ from .parts import (
     Replace,
     ReplaceClass,
     Strip,
+    Template,
 )
 
 _T = TypeVar("_T")
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 MOST_ADDED = 1 << 16
 """Added tokens that a file may have: ten times as many as the most that published files have."""
 
-MOST_FRAME = 4096
+MOST_TEMPLATE = 4096
 """Ids that a template may put around a text: published ones put 1 to 5."""
 
 _MOST_STEPS = 64  # of a Sequence, with those inside
@@ -284,21 +284,21 @@ def read_added(field: Field) -> tuple[AddedToken, ...]:
 # ==== Post-processors ====
 
 
-def read_frame(field: Field) -> Frame:
+def read_template(field: Field) -> Template:
     """What `post_processor` puts around a text. Its other work concerns offsets of tokens in text alone."""
     steps = [] if field.value is None else _steps(field, "processors")
-    frames = [(_kind(step), _read(step, "post-processor", _FRAMES)) for step in steps]
-    found = [frame for kind, frame in frames if kind != "ByteLevel"]
+    templates = [(_kind(step), _read(step, "post-processor", _TEMPLATES)) for step in steps]
+    found = [template for kind, template in templates if kind != "ByteLevel"]
     if len(found) > 1:  # to the second one, what the first one put in front of the text would be a text by itself
         raise field.refused("several post-processors that put tokens around a text are not supported")
-    return found[0] if found else Frame()
+    return found[0] if found else Template()
 
 
-def _no_frame(field: Field) -> Frame:
-    return Frame()
+def _no_template(field: Field) -> Template:
+    return Template()
 
 
-def _template(field: Field) -> Frame:
+def _processing(field: Field) -> Template:
     listed = field.member("special_tokens")
     tokens = {name: _template_ids(listed.member(name)) for name in listed.object()}
     ids: list[int] = []
@@ -316,11 +316,13 @@ def _template(field: Field) -> Frame:
             ids += tokens[token]
         else:
             raise piece.refused(f"the ids of {shown(token)} are not among the special_tokens of the template")
-        if len(ids) > MOST_FRAME:
-            raise piece.refused(f"with {shown(token)} there are {len(ids)} ids around a text, more than {MOST_FRAME}")
+        if len(ids) > MOST_TEMPLATE:
+            raise piece.refused(
+                f"with {shown(token)} there are {len(ids)} ids around a text, more than {MOST_TEMPLATE}"
+            )
     if len(texts) != 1:
         raise template.refused("a template of one text holds that text once")
-    return Frame(tuple(ids[: texts[0]]), tuple(ids[texts[0] :]))
+    return Template(tuple(ids[: texts[0]]), tuple(ids[texts[0] :]))
 
 
 def _template_ids(field: Field) -> list[int]:
@@ -328,21 +330,21 @@ def _template_ids(field: Field) -> list[int]:
     return [token.number() for token in field.member("ids").items()]
 
 
-def _ends(field: Field) -> Frame:
+def _ends(field: Field) -> Template:
     """BertProcessing and RobertaProcessing: a token in front, a token behind."""
-    frame = []
+    template = []
     for name in ("cls", "sep"):
         pair = list(field.member(name).items())
         if len(pair) != 2:
             raise field.member(name).refused("a token and its id are needed")
         pair[0].text()
-        frame.append((pair[1].number(),))
-    return Frame(*frame)
+        template.append((pair[1].number(),))
+    return Template(*template)
 
 
-_FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Field], Frame]]] = {
-    "ByteLevel": (_BYTE_LEVEL[1:], _no_frame),
-    "TemplateProcessing": (("single", "pair", "special_tokens", *_LEFT_BEHIND), _template),
+_TEMPLATES: dict[str, tuple[tuple[str, ...], Callable[[Field], Template]]] = {
+    "ByteLevel": (_BYTE_LEVEL[1:], _no_template),
+    "TemplateProcessing": (("single", "pair", "special_tokens", *_LEFT_BEHIND), _processing),
     "BertProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
     "RobertaProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
 }

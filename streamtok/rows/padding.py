@@ -8,12 +8,12 @@ import numpy as np
 
 from ..batch import thread_map
 from ..native.rows import Ragged, pad
-from .shape import check_frame
+from .shape import check_template
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import Frame, Ids, Places
+    from ..protocols import Ids, Places, Template
     from .shape import Shape
 
 _AT_ONCE = 1 << 22
@@ -21,15 +21,15 @@ _AT_ONCE = 1 << 22
 
 
 def padded(
-    ids: Ids, starts: Places, frame: Frame, shape: Shape, num_threads: int | None
+    ids: Ids, starts: Places, template: Template, shape: Shape, num_threads: int | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """(ids, mask) of shape (texts, length). frame: ids around those of each text, which are never left out."""
-    prefix, suffix = (np.array(part, np.uint32) for part in frame)
+    """(ids, mask) of shape (texts, length). template: ids around those of each text, which are never left out."""
+    prefix, suffix = (np.array(part, np.uint32) for part in template)
     around, texts = len(prefix) + len(suffix), len(starts) - 1
     longest = int(np.diff(starts).max(initial=0)) + around if texts else 0
     length = shape.row_length(longest)
     kept = shape.ids_kept(longest)
-    check_frame(kept, around if texts else 0)
+    check_template(kept, around if texts else 0)
     out, mask = (np.empty(texts * length, shape.dtype) for _ in range(2))
     ragged, value, width = Ragged(ids, starts), shape.pad % 2**64, shape.dtype.itemsize
 

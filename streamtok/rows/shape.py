@@ -103,7 +103,7 @@ def check_room(room: int) -> None:
         raise ValueError(f"{room} ids in one batch: places of sequences are 32-bit numbers, so pack fewer documents")
 
 
-def check_frame(kept: int, around: int) -> None:
+def check_template(kept: int, around: int) -> None:
     """kept: the most ids of a row. around: those that are never left out."""
     if kept < around:
         raise ValueError(

@@ -17,7 +17,7 @@ from ..bundled.gpt2_files import LETTERS, in_letters
 from ..core import Encoding
 from ..errors import VocabularyError, shown
 from ..model_files import Model, read_model
-from ..model_files.parts import Frame
+from ..model_files.parts import Template
 from ..native.merges import SILENT
 from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding
@@ -179,7 +179,7 @@ def _is_plain(model: Model) -> bool:
         not parts.normalizers
         and not parts.ignore_merges
         and names
-        and parts.frame == Frame()
+        and parts.template == Template()
         and parts.by_bytes
         and parts.spelled is None
         and _pattern_of(parts.stages) is not _OTHER

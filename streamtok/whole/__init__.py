@@ -67,12 +67,12 @@ class WholeTexts(PaddedTexts):
     @property
     def prefix_ids(self: Encoding) -> list[int]:
         """The ids that add_special_tokens=True puts in front of a text; none where the model's file names none."""
-        return list(self._frame[0])
+        return list(self._template[0])
 
     @property
     def suffix_ids(self: Encoding) -> list[int]:
         """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
-        return list(self._frame[1])
+        return list(self._template[1])
 
     def encode(
         self: Encoding,
@@ -109,7 +109,7 @@ class WholeTexts(PaddedTexts):
                 (self._plain, None) if plain else self._matchers_for(allowed_special, disallowed_special)
             )
         if add_special_tokens:
-            return [*self._frame[0], *self._coder.encode(text, allowed, disallowed), *self._frame[1]]
+            return [*self._template[0], *self._coder.encode(text, allowed, disallowed), *self._template[1]]
         return self._coder.encode(text, allowed, disallowed)
 
     @_with_few_keywords
@@ -164,9 +164,9 @@ class WholeTexts(PaddedTexts):
             else:
                 ids = batch.encode_array(self._coder_for(errors), text, *both, num_threads)
             if add_special_tokens:
-                from ..stream import framed
+                from ..stream import in_template
 
-                ids = framed(ids, self._frame)
+                ids = in_template(ids, self._template)
             return ids if wanted is None else wanted.take(ids)
         if device != "cpu" and (device != "auto" or not isinstance(text, (str, bytes)) or len(text) > devices.LITTLE):
             return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)
@@ -212,10 +212,10 @@ class WholeTexts(PaddedTexts):
         if add_special_tokens:
             import numpy as np
 
-            from ..stream import framed
+            from ..stream import in_template
 
-            prefix, suffix = self._frame
-            ids = framed(ids, self._frame)
+            prefix, suffix = self._template
+            ids = in_template(ids, self._template)
             end = np.full(len(suffix), character_count(data), np.int64)
             places = np.concatenate([np.zeros(len(prefix), np.int64), places, end])
         return ids, places
@@ -259,7 +259,7 @@ class WholeTexts(PaddedTexts):
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         count = batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
-        return count + sum(map(len, self._frame)) if add_special_tokens else count
+        return count + sum(map(len, self._template)) if add_special_tokens else count
 
     def truncate(
         self: Encoding,
@@ -366,7 +366,7 @@ class WholeTexts(PaddedTexts):
                 rows = batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
         except Exception as error:
             raise_of_row(error, "text", noted=True)
-        return [[*self._frame[0], *row, *self._frame[1]] for row in rows] if add_special_tokens else rows
+        return [[*self._template[0], *row, *self._template[1]] for row in rows] if add_special_tokens else rows
 
     def encode_ragged(
         self: Encoding,
@@ -416,9 +416,9 @@ class WholeTexts(PaddedTexts):
         except Exception as error:
             raise_of_row(error, "text")
         if add_special_tokens:
-            from ..arrays import framed_rows
+            from ..arrays import rows_in_template
 
-            ids, indptr = framed_rows(ids, indptr, self._frame)
+            ids, indptr = rows_in_template(ids, indptr, self._template)
         return ids if wanted is None else wanted.take(ids), indptr
 
     def encode_arrow(

@@ -82,4 +82,4 @@ class PaddedTexts:
             errors=errors,
             device=device,
         )
-        return padded(ids, starts, self._frame if add_special_tokens else ((), ()), shape, num_threads)
+        return padded(ids, starts, self._template if add_special_tokens else ((), ()), shape, num_threads)

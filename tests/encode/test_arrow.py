@@ -87,12 +87,12 @@ def test_special_tokens_and_errors(enc):
         enc.encode_arrow(array[:3])
     made = pa.array(enc.encode_arrow(array, allowed_special="all", errors="replace"))
     assert made.to_pylist() == [enc.encode("a"), None, [enc.eot_token], enc.encode("\ufffd")]
-    framed = enc._frame
-    enc._frame = ((7, 8), (9,))
+    in_template = enc._template
+    enc._template = ((7, 8), (9,))
     try:
         made = pa.array(enc.encode_arrow(pa.array([None, "a", "", None]), add_special_tokens=True))
     finally:
-        enc._frame = framed
+        enc._template = in_template
     assert made.to_pylist() == [None, [7, 8, *enc.encode("a"), 9], [7, 8, 9], None]
 
 
@@ -183,10 +183,10 @@ def test_polars_and_pandas(enc):
     texts = ["hello", None, "a longer text, which a view holds elsewhere", ""]
     wanted = [None if text is None else enc.encode(text) for text in texts]
     pl = pytest.importorskip("polars", reason="polars is not installed")
-    frame = pl.DataFrame({"text": texts}).with_columns(kind=pl.col("text").cast(pl.Categorical))
+    template = pl.DataFrame({"text": texts}).with_columns(kind=pl.col("text").cast(pl.Categorical))
     for column in ("text", "kind"):
-        assert pl.Series(enc.encode_arrow(frame[column])).to_list() == wanted
-        assert pl.Series(enc.encode_arrow(frame, column=column)).to_list() == wanted
+        assert pl.Series(enc.encode_arrow(template[column])).to_list() == wanted
+        assert pl.Series(enc.encode_arrow(template, column=column)).to_list() == wanted
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     assert pa.array(enc.encode_arrow(pd.Series(texts, dtype="str"))).to_pylist() == wanted
     assert pa.array(enc.encode_arrow(pd.DataFrame({"text": texts}, dtype="str"), column="text")).to_pylist() == wanted

@@ -65,7 +65,7 @@ def test_rows_that_come_in_parts(cupy):
 @pytest.mark.parametrize("ids", ["uint16", "int64"])
 def test_shapes_are_those_of_the_cpu(cupy, monkeypatch, ids):
     enc, rng = streamtok.get_encoding("r50k_base"), random.Random(3)
-    monkeypatch.setattr(enc, "_frame", ((7, 8), (9,)))
+    monkeypatch.setattr(enc, "_template", ((7, 8), (9,)))
     encoder = gpu.GpuEncoder(enc, ids=ids)
     texts = [b"", *cut_at_random(rng, corpus("multilingual")[:3_000_000], 4000), b"", b"a"]
     options = {"errors": "replace", "disallowed_special": ()}

@@ -132,12 +132,12 @@ def test_models_in_calls_and_streams(model):
         assert_same(model.encode_to_numpy(data, **options, device="cuda"), want, model, "one call")
     want = model.encode_to_numpy(data, allowed_special="all")
     assert_same(streamed(model, "cuda", cut_at_random(rng, data, 900_000)), want, model, "stream")
-    framed = model.encode_to_numpy(data, allowed_special="all", add_special_tokens=True)
+    in_template = model.encode_to_numpy(data, allowed_special="all", add_special_tokens=True)
     assert_same(
         model.encode_to_numpy(data, allowed_special="all", add_special_tokens=True, device="cuda"),
-        framed,
+        in_template,
         model,
-        "frame",
+        "template",
     )
 
 

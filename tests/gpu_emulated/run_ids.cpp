@@ -16,11 +16,11 @@ KERNEL(pad, st_pad)
 KERNEL(pack_rows, st_pack)
 KERNEL(sequences, st_pack)
 KERNEL(pack_plan, st_planned)
-KERNEL(frame, st_frame)
+KERNEL(template, st_template)
 
 extern "C" size_t sizes(int which)
 {
     const size_t all[] = {sizeof(st_id_report), sizeof(st_sums), sizeof(st_decode), sizeof(st_hold), sizeof(st_pad), sizeof(st_pack),
-                          sizeof(st_planned), sizeof(st_frame), sizeof(st_decode_memory), ST_SUM_WARPS * sizeof(uint64_t)};
+                          sizeof(st_planned), sizeof(st_template), sizeof(st_decode_memory), ST_SUM_WARPS * sizeof(uint64_t)};
     return all[which];
 }

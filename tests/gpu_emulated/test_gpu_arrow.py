@@ -70,7 +70,7 @@ def test_columns_give_the_lists_of_the_cpu(enc, no_rows, monkeypatch, kind):
         assert lists_of(enc, empty, device="cuda").equals(lists_of(enc, empty))
 
 
-def test_errors_and_frames(enc, monkeypatch):
+def test_errors_and_templates(enc, monkeypatch):
     array = pa.array([b"a", None, b"<|endoftext|>", b"\xff"])
     for options in ({"allowed_special": "all"}, {}, {"errors": "replace"}, {"device": "cpu"}):
         errors = []
@@ -79,7 +79,7 @@ def test_errors_and_frames(enc, monkeypatch):
                 enc.encode_arrow(array[: 3 if not options else 4], **{"device": device, **options})
             errors.append((type(caught.value), str(caught.value)))
         assert errors[0] == errors[1]
-    monkeypatch.setattr(enc, "_frame", ((7, 8), (9,)))
+    monkeypatch.setattr(enc, "_template", ((7, 8), (9,)))
     options = {"allowed_special": "all", "errors": "replace", "add_special_tokens": True}
     assert lists_of(enc, array, device="cuda", **options).equals(lists_of(enc, array, **options))
 

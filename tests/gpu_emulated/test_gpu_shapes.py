@@ -106,11 +106,11 @@ def test_packed_by_best_fit_and_with_sources(devices):
                     np.testing.assert_array_equal(each, other)
 
 
-@pytest.mark.parametrize("frame", [((7, 8), (9,)), ((5,), ()), ((), (6, 6, 6)), ((), ())])
+@pytest.mark.parametrize("template", [((7, 8), (9,)), ((5,), ()), ((), (6, 6, 6)), ((), ())])
 @pytest.mark.parametrize("ids", ["uint16", "int64"])
-def test_ids_of_a_template_stand_around_each_text(devices, monkeypatch, frame, ids):
-    enc, rng = oracle.named("r50k_base"), random.Random(str(frame))
-    monkeypatch.setattr(enc, "_frame", frame)
+def test_ids_of_a_template_stand_around_each_text(devices, monkeypatch, template, ids):
+    enc, rng = oracle.named("r50k_base"), random.Random(str(template))
+    monkeypatch.setattr(enc, "_template", template)
     encoder = gpu.GpuEncoder(enc, ids=ids)
     options = {"disallowed_special": (), "add_special_tokens": True}
     for texts in batches(rng):
@@ -131,7 +131,7 @@ def test_ids_of_a_template_stand_around_each_text(devices, monkeypatch, frame, i
                 np.testing.assert_array_equal(each, other)
     assert encoder.encode("two words", **options).tolist() == enc.encode("two words", add_special_tokens=True)
     assert len(encoder.encode("two words", timing=True, **options)) == 2
-    if sum(map(len, frame)) > 2:
+    if sum(map(len, template)) > 2:
         with pytest.raises(ValueError) as theirs:
             enc.encode_padded(["a"], length=2, **options)
         with pytest.raises(ValueError) as ours:

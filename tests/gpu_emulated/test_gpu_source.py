@@ -72,7 +72,7 @@ def test_structs_of_training_are_those_of_the_source(name):
     assert list(getattr(jobs, name.upper()).names) == fields
 
 
-@pytest.mark.parametrize("name", ["id_report", "sums", "decode", "hold", "pad", "pack", "planned", "frame"])
+@pytest.mark.parametrize("name", ["id_report", "sums", "decode", "hold", "pad", "pack", "planned", "template"])
 def test_structs_of_ids_are_those_of_the_source(name):
     assert list(getattr(id_jobs, name.removeprefix("id_").upper()).names) == struct_fields(f"st_{name}")
 
@@ -135,7 +135,7 @@ def test_sizes_of_training_are_those_of_the_source():
 
 @needs_compiler
 def test_sizes_of_ids_are_those_of_the_source():
-    names = ("REPORT", "SUMS", "DECODE", "HOLD", "PAD", "PACK", "PLANNED", "FRAME")
+    names = ("REPORT", "SUMS", "DECODE", "HOLD", "PAD", "PACK", "PLANNED", "TEMPLATE")
     structs = [getattr(id_jobs, name).itemsize for name in names]
     sizes = [library("none", (), "run_ids").sizes(i) for i in range(10)]
     assert sizes == [*structs, IDS.warp_memory["write_bytes"], id_jobs.SUM_WARPS * IDS.warp_memory["add_up"]]

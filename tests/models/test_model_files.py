@@ -201,7 +201,7 @@ def test_an_added_token_twice_is_refused(tmp_path):
     assert "there twice" in refusal(tmp_path, made)
 
 
-# ==== The frame of a template ====
+# ==== The template of a template ====
 
 ENDS = {"sep": ["</s>", 6], "cls": ["<s>", 5]}
 
@@ -219,7 +219,7 @@ ENDS = {"sep": ["</s>", 6], "cls": ["<s>", 5]}
         ({**ENDS, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}, [5], [6]),
     ],
 )
-def test_frames(tmp_path, post, prefix, suffix):
+def test_templates(tmp_path, post, prefix, suffix):
     both = Both.of(tmp_path, record(post_processor=post))
     enc, rng = both.enc, random.Random(1)
     assert (enc.prefix_ids, enc.suffix_ids) == (prefix, suffix)
@@ -245,7 +245,7 @@ def test_frames(tmp_path, post, prefix, suffix):
     assert [ids[a:b].tolist() for a, b in pairwise(indptr)] == rows
 
 
-def test_an_encoding_without_a_model_has_no_frame():
+def test_an_encoding_without_a_model_has_no_template():
     from streamtok import get_encoding
 
     enc = get_encoding("r50k_base")
@@ -267,7 +267,7 @@ def test_an_encoding_without_a_model_has_no_frame():
         ),
     ],
 )
-def test_frames_that_are_refused(tmp_path, post, says):
+def test_templates_that_are_refused(tmp_path, post, says):
     assert says in refusal(tmp_path, record(post_processor=post))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from streamtok import Encoding, VocabularyError
 from streamtok.model_files.names import MOST_LATE_BYTES
-from streamtok.model_files.read_parts import MOST_FRAME
+from streamtok.model_files.read_parts import MOST_TEMPLATE
 
 
 def sequence(*steps: object) -> dict[str, object]:
@@ -54,7 +54,7 @@ def template(ids: int, times: int) -> dict[str, object]:
         ({"normalizer": sequence(*[{"type": "Lowercase"}] * 17)}, r"normalizer: a normalizer has at most 16 steps"),
         (
             {"post_processor": template(1000, 1000)},
-            rf"single\[4\]: with 'a' there are 5000 ids .* more than {MOST_FRAME}",
+            rf"single\[4\]: with 'a' there are 5000 ids .* more than {MOST_TEMPLATE}",
         ),
         (
             {"normalizer": replace("a", "b" * 1000), "added_tokens": added("a" * 9000, normalized=True)},
@@ -76,10 +76,10 @@ def test_what_grows_less_loads(tmp_path):
         tmp_path,
         normalizer=sequence(*steps),
         added_tokens=added("a" * 9000, normalized=True),
-        post_processor=template(64, MOST_FRAME // 64),
+        post_processor=template(64, MOST_TEMPLATE // 64),
     )
     assert enc.encode("a" * 9000) == [256]
-    assert len(enc.encode("b", add_special_tokens=True)) == MOST_FRAME + 1
+    assert len(enc.encode("b", add_special_tokens=True)) == MOST_TEMPLATE + 1
 
 
 def test_a_decoder_that_makes_tokens_longer_is_refused(tmp_path):

@@ -313,11 +313,11 @@ def test_an_exception_at_any_bytecode_of_the_thread(monkeypatch):
     """As one that another thread sends there (PyThreadState_SetAsyncExc)."""
     enc, place, seen = oracle.ours("cl100k_base"), [0, -1], [0]
 
-    def trace(frame, event, argument):
-        code = frame.f_code
+    def trace(template, event, argument):
+        code = template.f_code
         if not code.co_filename.endswith("micro_batcher.py") or code.co_name == "__del__":  # Python drops that error
             return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        template.f_trace_opcodes, template.f_trace_lines = True, False
         if event == "opcode":
             place[0] += 1
             if place[0] == place[1]:

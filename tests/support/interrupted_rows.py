@@ -81,7 +81,7 @@ def stream_rows() -> list[Row]:
         rows += _stream_rows(f"StreamEncoder, {name}", functools.partial(enc.stream_encoder, {END}, ()))
     words, own, core = of_words(), of_own_pattern(), oracle.ours("o200k_base")
     rows += _stream_rows(
-        "StreamEncoder, framed", functools.partial(words.stream_encoder, (), (), add_special_tokens=True)
+        "StreamEncoder, in_template", functools.partial(words.stream_encoder, (), (), add_special_tokens=True)
     )
     names = core._matchers_for({END}, ())
     for kind in (GpuStream, AutoStream):

@@ -70,10 +70,10 @@ ST_KERNEL __launch_bounds__(256) st_kernel_pack_plan(const __grid_constant__ st_
         st_planned_tile(&job, threadIdx.x & 31, i);
 }
 
-ST_KERNEL __launch_bounds__(256) st_kernel_frame(const __grid_constant__ st_frame job)
+ST_KERNEL __launch_bounds__(256) st_kernel_template(const __grid_constant__ st_template job)
 {
     for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.total); i += ST_THREADS / 32)
-        st_frame_tile(&job, threadIdx.x & 31, i);
+        st_template_tile(&job, threadIdx.x & 31, i);
 }
 
 ST_KERNEL st_kernel_sequences(const __grid_constant__ st_pack job)

@@ -82,7 +82,7 @@ typedef struct st_hold {
 } st_hold;
 
 /* Rows one behind the other, each with ids around its own. */
-typedef struct st_frame {
+typedef struct st_template {
     const void *ids; /* as made by encoding: `id_bytes` each, 2, 4 or 8 */
     uint64_t id_bytes;
     const uint64_t *row_starts;
@@ -90,7 +90,7 @@ typedef struct st_frame {
     void *out;                 /* of `id_bytes` */
     const uint32_t *prefix, *suffix; /* around the ids of each row */
     uint64_t prefix_size, suffix_size;
-} st_frame;
+} st_template;
 
 typedef struct st_pad {
     const void *ids; /* as made by encoding: `id_bytes` each, 2, 4 or 8 */

@@ -17,7 +17,7 @@ ST_INLINE void st_find_longest(const st_pad *job, uint64_t first, uint64_t step)
 }
 
 /* The id at place `at` of a row: `size` ids from `from` on, and those around them. */
-template <typename Job> ST_FORCE_INLINE uint64_t st_framed_id(const Job *job, uint64_t from, uint64_t size, uint64_t at)
+template <typename Job> ST_FORCE_INLINE uint64_t st_templated_id(const Job *job, uint64_t from, uint64_t size, uint64_t at)
 {
     if (at < job->prefix_size)
         return job->prefix[at];
@@ -34,17 +34,17 @@ ST_INLINE void st_pad_row(const st_pad *job, unsigned lane, uint64_t row)
     for (uint64_t i = lane; i < job->length; i += 32) {
         const int is_id = i - first < size;
         const uint64_t at = row * job->length + i;
-        st_put_number(job->out, job->out_bytes, at, is_id ? st_framed_id(job, from, own, i - first) : job->pad);
+        st_put_number(job->out, job->out_bytes, at, is_id ? st_templated_id(job, from, own, i - first) : job->pad);
         st_put_number(job->mask, job->out_bytes, at, (uint64_t)is_id);
     }
 }
 
-/* ---- parts one behind the other: documents, rows with a frame, sequences of a plan ---- */
+/* ---- parts one behind the other: documents, rows with a template, sequences of a plan ---- */
 
 /* Where a part begins. */
 ST_FORCE_INLINE uint64_t st_part_place(const st_pack *job, uint64_t doc) { return job->doc_starts[doc] + (job->has_end ? doc : 0); }
 
-ST_FORCE_INLINE uint64_t st_part_place(const st_frame *job, uint64_t row)
+ST_FORCE_INLINE uint64_t st_part_place(const st_template *job, uint64_t row)
 {
     return job->row_starts[row] + row * (job->prefix_size + job->suffix_size);
 }
@@ -64,16 +64,16 @@ template <typename Job> ST_INLINE uint64_t st_part_at(const Job *job, uint64_t p
     return low;
 }
 
-/* ---- framed ---- */
+/* ---- ids in their template ---- */
 
 /* Ids of a tile; a warp a tile. */
-ST_INLINE void st_frame_tile(const st_frame *job, unsigned lane, uint64_t tile)
+ST_INLINE void st_template_tile(const st_template *job, unsigned lane, uint64_t tile)
 {
     const uint64_t first = tile * ST_ID_TILE, end = first + ST_ID_TILE < job->total ? first + ST_ID_TILE : job->total;
     const uint64_t low = st_part_at(job, first, 0, job->row_count - 1), high = st_part_at(job, end - 1, low, job->row_count - 1);
     for (uint64_t at = first + lane; at < end; at += 32) {
         const uint64_t row = st_part_at(job, at, low, high), from = job->row_starts[row], size = job->row_starts[row + 1] - from;
-        st_put_number(job->out, job->id_bytes, at, st_framed_id(job, from, size, at - st_part_place(job, row)));
+        st_put_number(job->out, job->id_bytes, at, st_templated_id(job, from, size, at - st_part_place(job, row)));
     }
 }
 

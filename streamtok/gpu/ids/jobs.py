@@ -34,7 +34,7 @@ IDS = Module(
         "pack_rows": 8,
         "sequences": 8,
         "pack_plan": 8,
-        "frame": 8,
+        "template": 8,
         "add_up": 1,
         "tell": 1,
     },
@@ -62,8 +62,8 @@ PAD = struct(
 )
 """A st_pad."""
 
-FRAME = struct("ids id_bytes row_starts row_count total out prefix suffix prefix_size suffix_size")
-"""A st_frame."""
+TEMPLATE = struct("ids id_bytes row_starts row_count total out prefix suffix prefix_size suffix_size")
+"""A st_template."""
 
 PACK = struct(
     "ids id_bytes doc_starts doc_count length total room has_end end pad out positions out_bytes tiles sequences "

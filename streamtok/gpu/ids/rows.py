@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...native.rows import Plan, Ragged
-from ...rows.shape import Shape, check_frame, check_room
+from ...rows.shape import Shape, check_room, check_template
 from .decode import Kernels
-from .jobs import FRAME, PACK, PAD, PLANNED, TILE
+from .jobs import PACK, PAD, PLANNED, TEMPLATE, TILE
 
 if TYPE_CHECKING:
-    from ...protocols import DeviceArray, Frame, Record
+    from ...protocols import DeviceArray, Record, Template
     from .._waiting import Steps
 
 
@@ -26,9 +26,9 @@ class Packed(NamedTuple):
     sources: DeviceArray | None
 
 
-def _put_frame(kernels: Kernels, job: Record, frame: Frame) -> DeviceArray:
-    """Puts the frame on the device, for a job that is launched before what is returned is given up."""
-    prefix, suffix = (np.array(part, np.uint32) for part in frame)
+def _put_template(kernels: Kernels, job: Record, template: Template) -> DeviceArray:
+    """Puts the template on the device, for a job that is launched before what is returned is given up."""
+    prefix, suffix = (np.array(part, np.uint32) for part in template)
     there = kernels.device.put(np.concatenate([prefix, suffix]))
     job["prefix"] = kernels.device.pointer(there)
     job["suffix"] = job["prefix"] + np.uint64(prefix.nbytes)
@@ -36,18 +36,18 @@ def _put_frame(kernels: Kernels, job: Record, frame: Frame) -> DeviceArray:
     return there
 
 
-def framed(
-    kernels: Kernels, ids: DeviceArray, row_starts: DeviceArray, frame: Frame
+def in_template(
+    kernels: Kernels, ids: DeviceArray, row_starts: DeviceArray, template: Template
 ) -> tuple[DeviceArray, DeviceArray]:
-    """(ids, row starts), with the ids of the frame around those of each row."""
-    device, rows, around = kernels.device, len(row_starts) - 1, sum(map(len, frame))
-    job, total = np.zeros((), FRAME), len(ids) + rows * around
-    held = _put_frame(kernels, job, frame)
+    """(ids, row starts), with the ids of the template around those of each row."""
+    device, rows, around = kernels.device, len(row_starts) - 1, sum(map(len, template))
+    job, total = np.zeros((), TEMPLATE), len(ids) + rows * around
+    held = _put_template(kernels, job, template)
     out = device.empty(total, ids.dtype)
     job["ids"], job["id_bytes"], job["total"] = device.pointer(ids), ids.dtype.itemsize, total
     job["row_starts"], job["row_count"], job["out"] = device.pointer(row_starts), rows, device.pointer(out)
     if total:
-        kernels.warps("frame", job, -(-total // TILE))
+        kernels.warps("template", job, -(-total // TILE))
     starts: Any = device.put(np.arange(rows + 1) * around)
     starts += row_starts
     del held
@@ -55,11 +55,11 @@ def framed(
 
 
 def padded(
-    kernels: Kernels, ids: DeviceArray, row_starts: DeviceArray, shape: Shape, frame: Frame
+    kernels: Kernels, ids: DeviceArray, row_starts: DeviceArray, shape: Shape, template: Template
 ) -> Steps[tuple[DeviceArray, DeviceArray]]:
-    """(ids, mask), both of shape (rows, length): ids of each row and of the frame around it, with pads; 1 in the mask
-    for each id."""
-    device, rows, around = kernels.device, len(row_starts) - 1, sum(map(len, frame))
+    """(ids, mask), both of shape (rows, length): ids of each row and of the template around it, with pads; 1 in the
+    mask for each id."""
+    device, rows, around = kernels.device, len(row_starts) - 1, sum(map(len, template))
     job = np.zeros((), PAD)
     job["ids"], job["id_bytes"] = device.pointer(ids), ids.dtype.itemsize
     job["row_starts"], job["row_count"], job["report"] = device.pointer(row_starts), rows, kernels.report_there()
@@ -70,8 +70,8 @@ def padded(
         yield device.moment()
         longest = int(kernels.reported()["longest"]) + (around if rows else 0)
     length = shape.row_length(longest)
-    check_frame(shape.ids_kept(longest), around if rows else 0)
-    held = _put_frame(kernels, job, frame)
+    check_template(shape.ids_kept(longest), around if rows else 0)
+    held = _put_template(kernels, job, template)
     out, mask = (device.empty(rows * length, shape.dtype) for _ in range(2))
     job["length"], job["most"], job["keeps_end"] = length, shape.ids_kept(longest), shape.keeps_end
     job["is_left"], job["pad"] = shape.is_left, shape.pad % 2**64
