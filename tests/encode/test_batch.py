@@ -35,6 +35,9 @@ def test_num_threads_below_one_is_a_value_error(enc):
         for call in (enc.encode_batch, enc.encode_ordinary_batch, enc.encode_ragged):
             with pytest.raises(ValueError, match="greater than 0"):
                 call(["a"], num_threads=number)
+        for call in (enc.encode_to_numpy, enc.count):
+            with pytest.raises(ValueError, match="greater than 0"):
+                call("a", num_threads=number)
         for call in (enc.decode_batch, enc.decode_bytes_batch):
             with pytest.raises(ValueError, match="greater than 0"):
                 call([[1]], num_threads=number)

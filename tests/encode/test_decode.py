@@ -216,15 +216,3 @@ def test_the_first_wrong_row_of_a_batch_is_named(enc):
             with pytest.raises(kind) as caught:
                 enc.decode_batch([[1], [2] * 40, first, [3], last], num_threads=1)
             assert kind is not KeyError or "1000000" in str(caught.value)
-
-
-def test_one_id_at_a_time_is_the_whole(pair):
-    _, ours, _ = pair
-    rng = random.Random(11)
-    tokens = sorted(ours._mergeable_ranks.values())
-    for errors in MODES[:2] + MODES[3:4]:
-        ids = rng.choices(tokens, k=400) + rng.choices(tokens[:256], k=400)
-        rng.shuffle(ids)
-        decoder = ours.stream_decoder(errors)
-        assert "".join(decoder.feed(token) for token in ids) + decoder.flush() == ours.decode(ids, errors)
-        assert decoder.pending == 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import hypothesis
-import hypothesis.strategies as st
 import numpy as np
 import oracle
 import pytest
@@ -26,14 +24,6 @@ def test_encoding_taken_from_tiktoken_is_the_same(family):
     assert copy.name == name and copy.n_vocab == theirs.n_vocab and copy.fingerprint == ours.fingerprint
     text = oracle.topics()[:100_000] + "<|endoftext|>"
     assert copy.encode(text, allowed_special="all") == theirs.encode(text, allowed_special="all")
-
-
-def test_gpt2_of_every_input_byte_is_decoded_back(pair):
-    _, ours, theirs = pair
-    for value in range(256):
-        token = ours.encode_single_token(bytes([value]))
-        assert token == theirs.encode_single_token(bytes([value]))
-        assert ours.decode_bytes([token]) == bytes([value])
 
 
 # ==== Engines ====
@@ -58,10 +48,9 @@ def test_words_that_differ_in_one_byte_have_their_own_ids(name):
 
 
 def test_buffer_that_is_not_contiguous_is_refused(enc):
-    with pytest.raises((ValueError, BufferError)):
-        enc.encode_to_numpy(memoryview(b"abcdef")[::2])
-    with pytest.raises((ValueError, BufferError)):
-        enc.encode_to_numpy(np.frombuffer(b"abcdef", np.uint8)[::2])
+    for buffer in (memoryview(b"abcdef")[::2], np.frombuffer(b"abcdef", np.uint8)[::2]):
+        with pytest.raises((ValueError, BufferError)):
+            enc.encode_to_numpy(buffer)
 
 
 def test_array_of_ids_is_uint32_and_read_only(enc):
@@ -132,33 +121,6 @@ def test_piece_that_is_no_token_is_a_key_error(family):
 
 
 # ==== Decoding ====
-
-
-def test_ids_are_decoded_as_by_tiktoken(pair):
-    _, ours, theirs = pair
-    rng = random.Random(11)
-    known = [*ours._mergeable_ranks.values(), *ours._special_tokens.values()]
-    for _ in range(300):
-        ids = rng.choices(known, k=rng.randint(0, 30))
-        data = theirs.decode_bytes(ids)
-        assert ours.decode_bytes(ids) == data
-        assert ours.decode_tokens_bytes(ids) == theirs.decode_tokens_bytes(ids)
-        for errors in ("replace", "ignore", "backslashreplace"):
-            assert ours.decode(ids, errors=errors) == theirs.decode(ids, errors=errors)
-
-
-def test_ids_are_taken_as_any_sequence_of_ints(enc):
-    text = "hello 中 world"
-    ids = enc.encode(text)
-    wide = [np.array(ids, kind) for kind in (np.uint32, np.int64, np.int32, np.uint64)]
-    for given in (ids, tuple(ids), *wide, wide[1][::1], np.repeat(wide[0], 2)[::2]):
-        assert enc.decode(given) == text
-    assert enc.decode([]) == "" and enc.decode_bytes(()) == b"" and enc.decode(np.zeros(0, np.uint32)) == ""
-
-
-@hypothesis.given(text=st.text())
-def test_hyp_text_comes_back(tiny, text):
-    assert tiny.decode(tiny.encode(text, disallowed_special=()), errors="strict") == text
 
 
 def test_pieces_of_few_bytes_are_the_definition_of_bpe(tiny):

@@ -172,24 +172,6 @@ def test_vocabulary_error_is_a_value_error_that_is_copied_whole():
 # ==== What tiktoken does not have ====
 
 
-def test_truncate_to_less_than_nothing_is_a_value_error(both):
-    with pytest.raises(ValueError, match="n is -1"):
-        both.ours.truncate("a", -1)
-    with pytest.raises(TypeError):
-        both.ours.truncate(5, 1)
-
-
-def test_ids_in_an_array_of_another_kind_are_checked(both):
-    for wrong, kind in (
-        (np.array([1.0]), TypeError),
-        (np.array([-1]), OverflowError),
-        (np.array([2**40]), OverflowError),
-        (np.array(["a"]), TypeError),
-    ):
-        with pytest.raises(kind):
-            both.ours.decode(wrong)
-
-
 def test_names_that_are_no_set_are_told_what_to_write(both):
     enc = both.ours
     for call in (enc.encode, enc.encode_to_numpy, enc.count, enc.encode_with_offsets, enc.encode_with_unstable):

@@ -8,7 +8,7 @@ import random
 import oracle
 import pytest
 from linear import assert_linear, cpu_seconds
-from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_tokens
+from longest_match import ALPHABETS, BYTES, WORDS, longest, random_tokens
 
 import streamtok
 from streamtok import Encoding, VocabularyError
@@ -26,26 +26,6 @@ def streamed(rng: random.Random, encoding: Encoding, text: bytes) -> list[int]:
         elif rng.random() < 0.1:
             stream = stream.copy()
     return ids + list(stream.flush())
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_ids_are_those_of_the_definition(seed):
-    rng = random.Random(seed)
-    alphabet = rng.choice(ALPHABETS)
-    tokens = random_tokens(rng, alphabet)
-    pattern = rng.choice((None, WORDS, streamtok.get_encoding("cl100k_base")._pat_str))
-    encoding, reference = (
-        Encoding.longest_match("test", tokens, special_tokens={"<s>": 5000}, pat_str=pattern, engine=engine)
-        for engine in ("fast", "reference")
-    )
-    for _ in range(8):
-        text = random_text(rng, alphabet)
-        ids = encoding.encode_ordinary(text)
-        if pattern is None:
-            assert ids == longest(tokens, text.encode())
-        assert ids == reference.encode_ordinary(text)
-        assert ids == streamed(rng, encoding, text.encode()) == encoding.encode_to_numpy(text, num_threads=2).tolist()
-        assert encoding.count(text) == len(ids) and encoding.decode(ids) == text
 
 
 @pytest.mark.parametrize("size", [12, 13, 14, 26, 27, 40, 200])
@@ -80,13 +60,6 @@ def test_random_strings_of_many_vocabularies():
             assert longest(tokens, texts[0][:300].encode()) == fast.encode(texts[0][:300])
         assert streamed(rng, fast, texts[1].encode()) == ids[starts[1] : starts[2]].tolist()
         strings += len(texts)
-
-
-def test_texts_between_special_tokens_are_matched_by_themselves():
-    tokens = BYTES | {b"ab": 300, b"a<": 301}
-    encoding = Encoding.longest_match("test", tokens, special_tokens={"<s>": 400})
-    assert encoding.encode("a<s>b", allowed_special="all") == [97, 400, 98]
-    assert encoding.encode("a<s>b", disallowed_special=()) == [301, 115, 62, 98]
 
 
 def test_an_id_leaves_as_soon_as_it_is_certain():

@@ -142,13 +142,6 @@ def test_ids_behind_an_array_that_is_held_do_not_change(enc):
     assert first.tolist() == kept and not first.flags.writeable
 
 
-def test_num_threads_below_one_is_a_value_error(enc):
-    for call in (enc.encode_to_numpy, enc.count):
-        for number in (0, -1):
-            with pytest.raises(ValueError, match="greater than 0"):
-                call("a", num_threads=number)
-
-
 def test_memory_errors_leave_nothing_behind(enc):
     from streamtok.native import library
 

@@ -217,6 +217,8 @@ def test_kinds_of_buffers(enc):
             enc.truncate(wrong, 5)
     with pytest.raises(TypeError):
         enc.truncate("a", 1.5)
+    with pytest.raises(ValueError, match="n is -1; a text has 0 or more tokens"):
+        enc.truncate("a", -1)
 
 
 def test_special_tokens_are_seen_as_encode_sees_them(enc):

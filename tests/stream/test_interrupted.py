@@ -10,7 +10,7 @@ import pytest
 # Event loops that a row leaves open, and what is raised where Python drops it.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
-SIGNALS = {"default": 15, "ci": 100, "long": 2_000}[oracle.PROFILE]  # of each row
+SIGNALS = {"default": 8, "ci": 100, "long": 2_000}[oracle.PROFILE]  # of each row
 
 SLOW = ("files", "threads", "training", "devices")
 
