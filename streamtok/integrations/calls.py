@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from transformers import BatchEncoding
 
 from .engine import Unserved
-from .inputs import check_inputs, check_length, texts_of
-from .late import LateEncodings, Settings
-from .rows import Rows, padding_of, truncated
+from .inputs import check_inputs, encode
+from .late import Settings
 from .state import reading
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .rows import Rows
     from .state import State
 
 
@@ -46,18 +47,7 @@ def encoded(
     if padding_strategy is None or truncation_strategy is None:
         raise Unserved("no strategies of padding and truncation")
     inputs, is_batched, is_pair = _inputs(text, text_pair, is_split_into_words)
-    check_length(inputs)
     owner = tokenizer.__dict__
-    engine = state.engine(owner)
-    layout = engine.layout(is_pair, add_special_tokens)
-    texts = texts_of(
-        engine,
-        state.num_threads,
-        inputs,
-        is_pair,
-        is_split_into_words,
-        bool(wanted.get("return_offsets_mapping")),
-    )
 
     def set_up() -> Settings:
         tokenizer.set_truncation_and_padding(
@@ -73,11 +63,13 @@ def encoded(
             backend.encode_special_tokens = False
         return Settings.of(backend)
 
-    settings = reading(set_up, locked=True)
-    rows = Rows(truncated(texts, settings.truncation, layout), layout, padding_of(settings.padding))
+    offsets = bool(wanted.get("return_offsets_mapping"))
+    settings = partial(reading, set_up, locked=True)
+    made = encode(state, owner, inputs, is_pair, is_split_into_words, add_special_tokens, settings, offsets)
+    rows = made.rows
     if tensors is not None and not rows.width:
         raise Unserved("tensors of rows of different lengths, or of none")
-    data = _columns(tokenizer, engine, rows, tensors is not None, **wanted)
+    data = _columns(tokenizer, made.engine, rows, tensors is not None, **wanted)
     if max_length is None and verbose:
         for n in rows.widths[rows.widths > tokenizer.model_max_length].tolist():
             tokenizer._eventual_warn_about_too_long_sequence(range(n), max_length, verbose)
@@ -85,9 +77,7 @@ def encoded(
         data = {name: tensors(column) for name, column in data.items()}
     elif not is_batched:
         data = {name: column[0] if isinstance(column[0], list) else column for name, column in data.items()}
-    options = {"add_special_tokens": add_special_tokens, "is_pretokenized": is_split_into_words}
-    late = LateEncodings(engine, owner, inputs, settings, options)
-    return BatchEncoding(data, late, n_sequences=layout.texts)
+    return BatchEncoding(data, made.late, n_sequences=made.texts)
 
 
 def _tensors(kind: Any) -> Any:

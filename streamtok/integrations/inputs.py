@@ -1,23 +1,22 @@
-"""What encode_batch of a tokenizers.Tokenizer takes."""
+"""Inputs as encode_batch of a tokenizers.Tokenizer takes them, and the rows that become of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .engine import Unserved
+from .late import LateEncodings, Settings
+from .rows import Rows, padding_of, truncated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .engine import Engine, Texts
+    from .state import State
 
 
 SHORT = 128
 """Characters of a single text: encoding fewer takes as long in the original, where the work around it counts most."""
-
-
-def check_length(inputs: list[Any]) -> None:
-    """Unserved: there is one text, and it is short."""
-    if len(inputs) == 1 and type(inputs[0]) is str and len(inputs[0]) < SHORT:
-        raise Unserved("one short text, which takes as long here")
 
 
 def check_inputs(inputs: list[Any], is_pair: bool, is_split: bool) -> None:
@@ -50,3 +49,42 @@ def texts_of(
         texts = engine.encode(whole, num_threads, with_offsets)
     n = len(inputs)
     return [texts.part(at, at + n) for at in range(0, len(whole), n)]
+
+
+class Encoded(NamedTuple):
+    """What became of inputs. texts: as Encoding.n_sequences says; late: the encodings of tokenizers."""
+
+    engine: Engine
+    rows: Rows
+    late: LateEncodings
+    texts: int
+
+
+def encode(
+    state: State,
+    owner: dict[str, Any],
+    inputs: list[Any],
+    is_pair: bool,
+    is_split: bool,
+    adds: bool,
+    settings: Callable[[], Settings],
+    with_offsets: bool = False,
+    method: str = "encode_batch",
+) -> Encoded:
+    """Encodes inputs that check_inputs() has passed. Unserved: the original has to do it.
+
+    Args:
+        owner: as for Watch.holds().
+        adds: whether the post-processor adds special tokens.
+        settings: what reads those of the tokenizer for this call.
+        method: the one of tokenizers.Tokenizer that gives these encodings.
+    """
+    if len(inputs) == 1 and type(inputs[0]) is str and len(inputs[0]) < SHORT:
+        raise Unserved("one short text, which takes as long here")
+    engine = state.engine(owner)
+    layout = engine.layout(is_pair, adds)
+    texts = texts_of(engine, state.num_threads, inputs, is_pair, is_split, with_offsets)
+    found = settings()
+    rows = Rows(truncated(texts, found.truncation, layout), layout, padding_of(found.padding))
+    options = {"is_pretokenized": is_split, "add_special_tokens": adds}
+    return Encoded(engine, rows, LateEncodings(engine, owner, inputs, found, options, method), layout.texts)

@@ -53,6 +53,17 @@ class State:
             self.warned = True
             warn_user(message)
 
+    def served(self, serve: Callable[[], _T], original: Callable[[], _T]) -> _T:
+        """What `serve` returns; where it raises Unserved, what the original does. The call is counted either way."""
+        try:
+            made = serve()
+        except Unserved as error:
+            self.counts[str(error)] += 1
+        else:
+            self.counts[""] += 1
+            return made
+        return original()
+
     def hand_out(self) -> None:
         """Somebody else gets the tokenizer, and may change it."""
         found, refused = self._engine, self._refused

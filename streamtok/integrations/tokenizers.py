@@ -10,15 +10,15 @@ is served.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import tokenizers
 
-from ..native.steps import holding, lazy
+from ..native.steps import holding
 from .engine import Unserved
-from .inputs import check_inputs, check_length, texts_of
-from .late import LateEncodings, Settings, backend_lock
-from .rows import Rows, padding_of, truncated
+from .inputs import Encoded, check_inputs, encode
+from .late import Settings, backend_lock
 from .state import State
 
 __all__ = ["DecodeStream", "Encoding", "Tokenizer"]
@@ -31,6 +31,9 @@ class Tokenizer:
         tokenizer: a tokenizers.Tokenizer, which this one shares, or a model, as tokenizers.Tokenizer takes it.
         num_threads: threads of this package for a batch, up to the number of cores; None for as many as there are.
     """
+
+    _state: State
+    _tokenizer: Any
 
     def __init__(self, tokenizer: Any, *, num_threads: int | None = 8) -> None:
         if num_threads is not None and num_threads < 1:
@@ -69,11 +72,11 @@ class Tokenizer:
     ) -> Any:
         """An Encoding of a text or of two."""
         inputs = [sequence if pair is None else (sequence, pair)]
-        found = self._encoded(inputs, pair is not None, is_pretokenized, add_special_tokens)
-        if found is not None:
-            return found[0]
         arguments = sequence, pair, is_pretokenized, add_special_tokens
-        return holding(backend_lock(), self._tokenizer.encode, *arguments)
+        return self._state.served(
+            lambda: self._encoded(inputs, pair is not None, is_pretokenized, add_special_tokens)[0],
+            lambda: holding(backend_lock(), self._tokenizer.encode, *arguments),
+        )
 
     def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Any]:
         """An Encoding of each text, or of each pair of texts."""
@@ -86,41 +89,33 @@ class Tokenizer:
         return self._encode_batch("encode_batch_fast", input, is_pretokenized, add_special_tokens)
 
     def _encode_batch(self, method: str, input: Any, is_pretokenized: bool, add_special_tokens: bool) -> list[Any]:
-        found = None
-        if isinstance(input, (list, tuple)):
-            is_pair = bool(input) and not is_pretokenized and type(input[0]) in (list, tuple)
-            found = self._encoded(list(input), is_pair, is_pretokenized, add_special_tokens, method)
-        if found is not None:
-            return found
         call = getattr(self._tokenizer, method)
-        made: list[Any] = holding(backend_lock(), call, input, is_pretokenized, add_special_tokens)
-        return made
+        original: Any = partial(holding, backend_lock(), call, input, is_pretokenized, add_special_tokens)
+        if not isinstance(input, (list, tuple)):
+            return original()  # type: ignore[no-any-return]
+        is_pair = bool(input) and not is_pretokenized and type(input[0]) in (list, tuple)
+        serve = partial(self._encoded, list(input), is_pair, is_pretokenized, add_special_tokens, method)
+        return self._state.served(serve, original)
 
     def _encoded(
         self, inputs: list[Any], is_pair: bool, is_split: bool, adds: bool, method: str = "encode_batch"
-    ) -> list[Any] | None:
-        owner, state = self.__dict__, self._state
-        try:
-            if not inputs or type(is_split) is not bool or type(adds) is not bool:
-                raise Unserved("no texts, or arguments of other types")
-            if is_pair and method == "encode_batch_fast":  # has other token types
-                raise Unserved("encode_batch_fast of pairs")
-            check_inputs(inputs, is_pair, is_split)
-            check_length(inputs)
-            engine = state.engine(owner)
-            layout = engine.layout(is_pair, adds)
-            settings: Settings = holding(backend_lock(), Settings.of, owner["_tokenizer"])
-            if settings.encode_special_tokens:
-                raise Unserved("encode_special_tokens")
-            texts = texts_of(engine, state.num_threads, inputs, is_pair, is_split, False)
-            rows = Rows(truncated(texts, settings.truncation, layout), layout, padding_of(settings.padding))
-        except Unserved as error:
-            state.counts[str(error)] += 1
-            return None
-        state.counts[""] += 1
-        options = {"is_pretokenized": is_split, "add_special_tokens": adds}
-        batch = _Batch(rows, LateEncodings(engine, owner, inputs, settings, options, method), layout.texts)
+    ) -> list[Any]:
+        """Encodings of this package. Unserved: tokenizers has to do it."""
+        if not inputs or type(is_split) is not bool or type(adds) is not bool:
+            raise Unserved("no texts, or arguments of other types")
+        if is_pair and method == "encode_batch_fast":  # has other token types
+            raise Unserved("encode_batch_fast of pairs")
+        check_inputs(inputs, is_pair, is_split)
+        batch = _Batch(
+            encode(self._state, self.__dict__, inputs, is_pair, is_split, adds, self._settings, False, method)
+        )
         return [Encoding(batch, i) for i in range(len(inputs))]
+
+    def _settings(self) -> Settings:
+        settings: Settings = holding(backend_lock(), Settings.of, self.__dict__["_tokenizer"])
+        if settings.encode_special_tokens:
+            raise Unserved("encode_special_tokens")
+        return settings
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
         """The text of ids."""
@@ -136,17 +131,14 @@ class Tokenizer:
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
         """The texts of several rows of ids."""
-        state = self._state
-        try:
+
+        def serve() -> list[str]:
             if type(sequences) not in (list, tuple):
                 raise Unserved("rows of ids that are no list")
-            engine = state.engine(self.__dict__)
-            texts = [engine.decode(ids, skip_special_tokens) for ids in sequences]
-        except Unserved as error:
-            state.counts[str(error)] += 1
-            return list(self._tokenizer.decode_batch(sequences, skip_special_tokens))
-        state.counts[""] += 1
-        return texts
+            engine = self._state.engine(self.__dict__)
+            return [engine.decode(ids, skip_special_tokens) for ids in sequences]
+
+        return self._state.served(serve, lambda: list(self._tokenizer.decode_batch(sequences, skip_special_tokens)))
 
     def __getattr__(self, name: str) -> Any:
         if name not in _READERS:
@@ -182,26 +174,17 @@ _READERS = frozenset(
 
 
 class _Batch:
-    """What the encodings of a batch are made of."""
+    """What the encodings of a batch are made of: lists of numbers when somebody asks for them."""
 
-    def __init__(self, rows: Rows, late: LateEncodings, texts: int) -> None:
-        self.rows, self.late, self.texts = rows, late, texts
+    def __init__(self, encoded: Encoded) -> None:
+        self.encoded = encoded
+        self._made: dict[str, list[list[int]]] = {}
 
-    @lazy
-    def ids(self) -> list[list[int]]:
-        return self.rows.ids(False)  # type: ignore[no-any-return]
-
-    @lazy
-    def type_ids(self) -> list[list[int]]:
-        return self.rows.type_ids(False)  # type: ignore[no-any-return]
-
-    @lazy
-    def attention_mask(self) -> list[list[int]]:
-        return self.rows.attention_mask(False)  # type: ignore[no-any-return]
-
-    @lazy
-    def special_tokens_mask(self) -> list[list[int]]:
-        return self.rows.special_tokens_mask(False)  # type: ignore[no-any-return]
+    def listed(self, name: str) -> list[list[int]]:
+        """What the method of Rows of this name gives."""
+        if name not in self._made:
+            self._made[name] = getattr(self.encoded.rows, name)(False)
+        return self._made[name]
 
 
 class Encoding:
@@ -213,7 +196,7 @@ class Encoding:
         self._batch, self._index, self._own = batch, index, None
 
     def _listed(self, name: str) -> list[int]:
-        found = getattr(self._batch, name)[self._index] if self._own is None else getattr(self._own, name)
+        found = self._batch.listed(name)[self._index] if self._own is None else getattr(self._own, name)
         return list(found)
 
     @property
@@ -234,15 +217,15 @@ class Encoding:
 
     @property
     def n_sequences(self) -> int:
-        return self._batch.texts
+        return self._batch.encoded.texts
 
     def __len__(self) -> int:
-        return int(self._batch.rows.widths[self._index]) if self._own is None else len(self._own)
+        return int(self._batch.encoded.rows.widths[self._index]) if self._own is None else len(self._own)
 
     def _changed(self) -> Any:
         """The one of tokenizers, which counts from now on: methods as pad() change it."""
         if self._own is None:
-            self._own = self._batch.late[self._index]
+            self._own = self._batch.encoded.late[self._index]
         return self._own
 
     def __getattr__(self, name: str) -> Any:
@@ -274,11 +257,8 @@ class DecodeStream:
 
     def __init__(self, ids: Any = None, skip_special_tokens: bool = False) -> None:
         self._skips = skip_special_tokens
-        self._now: tuple[tuple[int, ...], str, int] = (
-            tuple(ids or ()),
-            "",
-            0,
-        )  # ids, their text in front, how many have it
+        # ids, their text in front, how many have it
+        self._now: tuple[tuple[int, ...], str, int] = (tuple(ids or ()), "", 0)
 
     def step(self, tokenizer: Any, id: Any) -> str | None:
         """The text that an id, or a list of them, completes; None: none yet. Exception: the text of the ids before has

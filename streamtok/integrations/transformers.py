@@ -212,16 +212,13 @@ def _encodes_itself(tokenizer: Any) -> bool:
 def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
     """A call that encodes. original: what does it where it is not served."""
     state = _state_of(tokenizer)
-    try:
+
+    def serve() -> Any:
         if inside().unserved or _encodes_itself(tokenizer):
             raise Unserved("another method encodes in a way of its own")
-        found = encoded(tokenizer, state, text, text_pair, **options)
-    except Unserved as error:
-        state.counts[str(error)] += 1
-    else:
-        state.counts[""] += 1
-        return found
-    return reading(original, locked=True)
+        return encoded(tokenizer, state, text, text_pair, **options)
+
+    return state.served(serve, partial(reading, original, locked=True))
 
 
 class _InFront(Patched):

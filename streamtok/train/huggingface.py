@@ -204,8 +204,7 @@ def _pattern_of(stages: tuple[Stage, ...]) -> str | None:
 
 def read_vocab_and_merges(vocab: str, merges: str, special: dict[str, int]) -> dict[bytes, int]:
     """{token bytes: rank} of the two files. Raises VocabularyError where one is damaged, or they disagree."""
-    file = Json.read(vocab)
-    ranks = _ranks(file, file.record, special)
+    ranks = _ranks(Json.read(vocab), special)
     lines = read_text(merges).split("\n")
     if lines[0] != _HEADING or lines[-1]:
         reason = f"the first line is not {_HEADING!r}" if lines[0] != _HEADING else "the last line is cut off"
@@ -225,30 +224,22 @@ def _bytes_of(letters: str) -> bytes:
     return bytes(map(LETTERS.__getitem__, letters))
 
 
-def _ranks(file: Json, listed: dict[str, Any], special: dict[str, int], *near: str) -> dict[bytes, int]:
+def _ranks(file: Json, special: dict[str, int]) -> dict[bytes, int]:
     ranks = {}
-    for name, token in listed.items():
+    for name, token in file.record.items():
         if type(token) is not int:
-            raise file.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", *near, name)
+            raise file.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", name)
         if name in special:
             if special[name] != token:
                 reason = (
                     f"the special token {shown(name)} has id {shown(token)} here and {shown(special[name])} elsewhere"
                 )
-                raise file.refused(reason, *near, name)
+                raise file.refused(reason, name)
             continue
         if not name or not LETTERS.keys() >= set(name):
-            raise file.refused(f"{shown(name)} is no token in letters, and no special token", *near, name)
+            raise file.refused(f"{shown(name)} is no token in letters, and no special token", name)
         ranks[_bytes_of(name)] = token
     return ranks
-
-
-def _pair(file: Json, merge: Any) -> tuple[bytes, bytes]:
-    halves = merge.split(" ") if isinstance(merge, str) else merge  # earlier versions joined them with a blank
-    if isinstance(halves, list) and len(halves) == 2 and all(isinstance(half, str) for half in halves):
-        if LETTERS.keys() >= set("".join(halves)):
-            return _bytes_of(halves[0]), _bytes_of(halves[1])
-    raise file.refused(f"{shown(merge)} is no merge of two tokens", "merges")
 
 
 def _check_merges(merges: list[tuple[bytes, bytes]], ranks: dict[bytes, int], refused: Any) -> None:
