@@ -12,7 +12,8 @@ import sys
 
 import pytest
 from english import ENGLISH
-from file_runs import RUNS, SEAM, TEXT, Crash, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
+from faults import SEAM, crashed, each_fault
+from file_runs import RUNS, TEXT, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
 
 import streamtok
 import streamtok.files.sources
@@ -82,10 +83,10 @@ def test_200_kills_end_in_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_a_crash_at_every_call_of_the_disk(enc, here, monkeypatch, run, side):
+def test_a_crash_at_every_call_of_the_disk(enc, here, run, side):
     wanted = expected(enc, run)
     index = 0
-    while crash_at(enc, monkeypatch, run, side, index):
+    while crashed(lambda: encode(enc, run), index, side)[0]:
         assert not os.path.exists("out.bin") or pathlib.Path("out.bin").read_bytes() == wanted
         encode(enc, run, resume=True)
         assert pathlib.Path("out.bin").read_bytes() == wanted, index
@@ -108,7 +109,7 @@ def test_a_power_cut_at_every_call_loses_what_was_not_synced(enc, here, monkeypa
 
     monkeypatch.setattr(disk, "os_fsync", fsync)
     index = 0
-    while crash_at(enc, monkeypatch, run, "before", index):
+    while crashed(lambda: encode(enc, run), index)[0]:
         for name in leftovers():
             pathlib.Path(name).write_bytes(synced.get(name, b""))
         if os.path.exists("out.bin"):
@@ -121,75 +122,25 @@ def test_a_power_cut_at_every_call_loses_what_was_not_synced(enc, here, monkeypa
     assert index > 40
 
 
-def crash_at(enc, monkeypatch, run, side, index):
-    """Run until the call `index` of the disk crashes; False when there are fewer calls."""
-    calls = 0
-
-    def wrap(original):
-        def call(*args):
-            nonlocal calls
-            calls += 1
-            if calls == index + 1 and side == "before":
-                raise Crash
-            crashes = calls == index + 1
-            try:
-                return original(*args)
-            finally:
-                if crashes:
-                    raise Crash
-
-        return call
-
-    with monkeypatch.context() as patch:
-        for name in SEAM:
-            patch.setattr(disk, name, wrap(getattr(disk, name)))
-        try:
-            encode(enc, run)
-        except Crash:
-            return True
-    return False
-
-
 # ==== Failures of the disk ====
 
 
 @pytest.mark.parametrize("name", SEAM)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_each_failing_call_is_an_error_that_can_be_resumed(enc, here, monkeypatch, name, code):
+def test_each_failing_call_is_an_error_that_can_be_resumed(enc, here, name, code):
     wanted = expected(enc, "lines")
     pathlib.Path("out.bin").write_bytes(b"before")
-    index = failures = 0
-    while fail_at(enc, monkeypatch, name, code, index):
-        failures += 1
+
+    def after(error):
+        # The advice to resume comes if there is something to resume from, which is not so before the first text.
+        if error is not None:
+            assert ("resume=True" in str(error) and "out.bin" in str(error)) == bool(leftovers())
         assert pathlib.Path("out.bin").read_bytes() in (b"before", wanted)
         encode(enc, "lines", resume=True)
         assert pathlib.Path("out.bin").read_bytes() == wanted and leftovers() == []
         pathlib.Path("out.bin").write_bytes(b"before")
-        index += 1
-    assert failures >= 1
 
-
-def fail_at(enc, monkeypatch, name, code, index):
-    """Run with the call `index` of one kind failing; False when there are fewer calls."""
-    original, calls = getattr(disk, name), 0
-
-    def call(*args):
-        nonlocal calls
-        calls += 1
-        if calls == index + 1:
-            raise OSError(code, os.strerror(code))
-        return original(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(disk, name, call)
-        try:
-            encode(enc, "lines")
-        except OSError as error:
-            assert error.errno == code
-            # The advice to resume comes if there is something to resume from, which is not so before the first text.
-            assert ("resume=True" in str(error) and "out.bin" in str(error)) == bool(leftovers())
-            return True
-    return False
+    assert each_fault(name, lambda: encode(enc, "lines"), after, code=code) >= 1
 
 
 def test_short_writes_are_finished(enc, here, monkeypatch):

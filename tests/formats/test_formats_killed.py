@@ -12,7 +12,8 @@ import sys
 
 import pytest
 from english import ENGLISH
-from file_runs import SEAM, Crash, _enc  # noqa: F401
+from faults import crashed
+from file_runs import Crash, _enc  # noqa: F401
 from test_formats import NAMED, NAMES, contents
 
 import streamtok
@@ -119,43 +120,18 @@ def clear():
 
 
 @pytest.mark.parametrize("format", NAMES)
-def test_a_crash_at_each_call_of_the_disk_at_the_end(enc, here, monkeypatch, format):
+def test_a_crash_at_each_call_of_the_disk_at_the_end(enc, here, format):
     if format not in able():
         pytest.skip("pyarrow is not there")
-    counted = calls_of(enc, monkeypatch, format, None)
+    _, counted = crashed(lambda: run(enc, format))
     wanted = contents()
     assert not [name for name in wanted if ".partial" in name or name.endswith(".journal")]
     clear()
     for index in range(max(counted - 40, 0), counted):
-        calls_of(enc, monkeypatch, format, index)
+        assert crashed(lambda: run(enc, format), index)[0]
         run(enc, format, resume=True)
         assert contents() == wanted, index
         clear()
-
-
-def calls_of(enc, monkeypatch, format, crash_at):
-    """Run; crash before one call of the disk, or count them all."""
-    calls = 0
-
-    def wrap(original):
-        def call(*arguments):
-            nonlocal calls
-            calls += 1
-            if calls - 1 == crash_at:
-                raise Crash
-            return original(*arguments)
-
-        return call
-
-    with monkeypatch.context() as patch:
-        for name in SEAM:
-            patch.setattr(disk, name, wrap(getattr(disk, name)))
-        try:
-            run(enc, format)
-            assert crash_at is None
-        except Crash:
-            pass
-    return calls
 
 
 @pytest.mark.parametrize("format", ["megatron", "mds", "parquet"])

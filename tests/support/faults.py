@@ -32,7 +32,7 @@ CALLS: dict[str, Any] = {
 class Fault:
     """Replaces a function by one whose call number `index` fails. A close that fails has still closed the file."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, name: str, index: int) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, name: str, index: int, code: int = errno.EIO) -> None:
         self.hit, self._left = False, index
         original = getattr(CALLS[name], name)
 
@@ -43,19 +43,25 @@ class Fault:
             self.hit = True
             if name == "os_close":
                 original(*arguments)
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
+            raise OSError(code, os.strerror(code))
 
         patch.setattr(CALLS[name], name, call)
 
 
-def each_fault(name: str, work: Callable[[], object], after: Callable[[OSError | None], object], step: int = 1) -> int:
+def each_fault(
+    name: str,
+    work: Callable[[], object],
+    after: Callable[[OSError | None], object],
+    step: int = 1,
+    code: int = errno.EIO,
+) -> int:
     """Does the work once for each call, or for every `step`-th, with that call failing; then calls after(error), where
     None stands for no error. Returns about how many calls there are."""
     index = 0
     while True:
         error = None
         with pytest.MonkeyPatch.context() as patch:
-            fault = Fault(patch, name, index)
+            fault = Fault(patch, name, index, code)
             try:
                 work()
             except OSError as caught:
@@ -64,6 +70,44 @@ def each_fault(name: str, work: Callable[[], object], after: Callable[[OSError |
             assert error is None
             return index
         if error is not None:
-            assert error.errno == errno.EIO and error.filename and os.fspath(error.filename) in str(error), error
+            assert error.errno == code and error.filename and os.fspath(error.filename) in str(error), error
         after(error)
         index += step
+
+
+SEAM = ("os_open", "os_write", "os_fsync", "os_ftruncate", "os_replace", "os_unlink")
+"""The calls that change what is on the disk."""
+
+
+class Crash(BaseException):
+    """Stands for the end of the process: no handler of the package may catch it."""
+
+
+def crashed(work: Callable[[], object], index: int | None = None, side: str = "before") -> tuple[bool, int]:
+    """Does the work up to the call `index` of SEAM, where the process ends, before or after that call. Returns whether
+    it did, and how many calls there were."""
+    calls = 0
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal calls
+            ends = calls == index
+            calls += 1
+            if ends and side == "before":
+                raise Crash
+            try:
+                return original(*arguments)
+            finally:
+                if ends:
+                    raise Crash
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in SEAM:
+            patch.setattr(disk, name, wrap(getattr(disk, name)))
+        try:
+            work()
+        except Crash:
+            return True, calls
+    return False, calls

@@ -7,6 +7,7 @@ import pathlib
 
 import pytest
 from english import ENGLISH
+from faults import SEAM, Crash  # noqa: F401
 
 import streamtok
 from streamtok import disk
@@ -14,11 +15,6 @@ from streamtok.disk import lease
 from streamtok.files import encode_file
 
 TEXT = ENGLISH[:3000] + "naïve café ☕ 日本語 👩‍👩‍👧 \t  \n\n x\r\n".encode() * 9 + b"a" * 700
-SEAM = ("os_open", "os_write", "os_fsync", "os_ftruncate", "os_replace", "os_unlink")
-
-
-class Crash(BaseException):
-    """Stands for the end of the process: no handler of the package may catch it."""
 
 
 @pytest.fixture(scope="module", name="enc")
