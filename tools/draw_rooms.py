@@ -47,6 +47,7 @@ CAPTIONS = {
     "image": "all tables as one",
     "lookup": "pieces to ids",
     "models": "what the models are",
+    "tiers": "what a processor does",
     "stream": "feed, state",
     "threads": "cut texts, jobs",
     "streamtok": "Encoding, streams, registry, errors",

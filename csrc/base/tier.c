@@ -10,10 +10,7 @@
 #include <cpuid.h>
 #endif
 
-static const char *const names[ST_TIERS] = {"portable", "neon", "avx2", "avx512"};
-
-/* NULL: not chosen yet; else a pointer into `names`. The first thread to come chooses; any other would choose the same. */
-static void *chosen;
+void *st_tier_chosen;
 
 static int has_all(uint64_t set, uint64_t wanted)
 {
@@ -88,41 +85,23 @@ int st_processor_has(uint64_t features)
     return has_all(found, features);
 }
 
-static int works_here(st_tier_number tier)
-{
-    switch (tier) {
-    case ST_TIER_AVX512: return st_processor_has(ST_HAS_AVX512);
-    case ST_TIER_AVX2: return st_processor_has(ST_HAS_AVX2);
-#if defined(ST_ARM)
-    case ST_TIER_NEON: return 1;
-#endif
-    default: return tier == ST_TIER_PORTABLE;
-    }
-}
-
-static st_tier_number choose(void)
+const st_tier_row *st_tier_choose(void)
 {
     const char *wanted = getenv("STREAMTOK_TIER");
-    for (unsigned tier = 0; wanted && tier < ST_TIERS; tier++)
-        if (!strcmp(names[tier], wanted) && works_here((st_tier_number)tier))
-            return (st_tier_number)tier;
-    unsigned widest = ST_TIERS - 1;
-    while (!works_here((st_tier_number)widest))
-        widest--;
-    return (st_tier_number)widest;
-}
-
-st_tier_number st_tier(void)
-{
-    const char *const *name = st_acquire(&chosen);
-    if (!name) {
-        name = &names[choose()];
-        st_publish(&chosen, (void *)(uintptr_t)name);
+    const st_tier_row *widest = st_tiers[0], *named = NULL;
+    for (const st_tier_row *const *row = st_tiers; *row; row++) {
+        if (!st_processor_has((*row)->needs))
+            continue;
+        widest = *row;
+        if (wanted && !strcmp(widest->name, wanted))
+            named = widest;
     }
-    return (st_tier_number)(name - names);
+    const st_tier_row *chosen = named ? named : widest;
+    st_publish(&st_tier_chosen, (void *)(uintptr_t)chosen);
+    return chosen;
 }
 
 const char *st_tier_name(void)
 {
-    return names[st_tier()];
+    return st_tier()->name;
 }

@@ -1,5 +1,6 @@
 /* vector.h - the vector types over which stages are written once. Each tier has one: vector_portable.h, vector_neon.h,
- * vector_avx2.h, vector_avx512.h. A file of a tier names it, opens its instructions and its type, and includes the stages:
+ * vector_avx2.h, vector_avx512.h. The file of a tier (tiers/) names it, opens its instructions and its type, and includes the
+ * stages:
  *
  *     #define ST_TIER avx2
  *     #include "base/begin_avx2.h"
@@ -92,8 +93,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/load.h"
+
+/* An operation that is one expression: most of a tier's type is a table of these. */
+#define ST_OP(type, name, arguments, value) \
+    static inline type name arguments \
+    { \
+        return value; \
+    }
 
 #define ST_VECTOR_BYTES 64
 

@@ -27,34 +27,27 @@ static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
     return st_vector_load(bytes);
 }
 
-static inline uint64_t st_to_mask(__m256i low, __m256i high)
-{
-    return (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 | (uint32_t)_mm256_movemask_epi8(low);
-}
+ST_OP(uint64_t, st_to_mask, (__m256i low, __m256i high),
+      (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 | (uint32_t)_mm256_movemask_epi8(low))
+ST_OP(uint64_t, st_vector_high, (st_vector v), st_to_mask(v.low, v.high))
+ST_OP(uint64_t, st_vector_any_high, (st_vector v), (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(v.low, v.high)))
 
-static inline uint64_t st_vector_high(st_vector v)
-{
-    return st_to_mask(v.low, v.high);
-}
-
-static inline uint64_t st_vector_any_high(st_vector v)
-{
-    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(v.low, v.high));
-}
-
-static inline uint64_t st_vector_is(st_vector v, unsigned byte)
+static inline st_vector st_vector_same(st_vector v, unsigned byte)
 {
     const __m256i bytes = _mm256_set1_epi8((char)byte);
-    return st_to_mask(_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes));
+    return (st_vector){_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes)};
 }
 
 /* AVX2 has no unsigned comparison of bytes. It has an unsigned maximum. */
-static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
+static inline st_vector st_vector_from(st_vector v, unsigned byte)
 {
     const __m256i bytes = _mm256_set1_epi8((char)byte);
-    return st_to_mask(_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, bytes), v.low),
-                      _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high));
+    return (st_vector){_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, bytes), v.low),
+                       _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high)};
 }
+
+ST_OP(uint64_t, st_vector_is, (st_vector v, unsigned byte), st_vector_high(st_vector_same(v, byte)))
+ST_OP(uint64_t, st_vector_at_least, (st_vector v, unsigned byte), st_vector_high(st_vector_from(v, byte)))
 
 /* Comparisons are signed. So the bytes are shifted: `first` becomes the smallest signed byte. */
 static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
@@ -73,11 +66,8 @@ static inline __m256i st_pick_bits(__m256i v, __m256i bits)
     return _mm256_cmpeq_epi8(_mm256_and_si256(eight, own), own);
 }
 
-static inline uint64_t st_vector_bits(st_vector v, uint64_t bits)
-{
-    const __m256i all = _mm256_set1_epi64x((long long)bits);
-    return st_to_mask(st_pick_bits(v.low, all), st_pick_bits(v.high, all));
-}
+ST_OP(uint64_t, st_vector_bits, (st_vector v, uint64_t bits),
+      st_to_mask(st_pick_bits(v.low, _mm256_set1_epi64x((long long)bits)), st_pick_bits(v.high, _mm256_set1_epi64x((long long)bits))))
 
 static inline __m256i st_pick_half(__m256i v, const uint8_t *table)
 {
@@ -91,11 +81,8 @@ static inline __m256i st_pick_half(__m256i v, const uint8_t *table)
     return picked;
 }
 
-static inline st_vector st_vector_pick(st_vector v, const uint8_t *table)
-{
-    const st_vector picked = {st_pick_half(v.low, table), st_pick_half(v.high, table)};
-    return picked;
-}
+ST_OP(st_vector, st_vector_pick, (st_vector v, const uint8_t *table),
+      ((st_vector){st_pick_half(v.low, table), st_pick_half(v.high, table)}))
 
 static inline uint64_t st_vector_meet(st_vector a, st_vector b)
 {
@@ -104,24 +91,9 @@ static inline uint64_t st_vector_meet(st_vector a, st_vector b)
                        _mm256_cmpeq_epi8(_mm256_and_si256(a.high, b.high), none));
 }
 
-static inline st_vector st_vector_every(unsigned byte)
-{
-    const __m256i bytes = _mm256_set1_epi8((char)byte);
-    const st_vector v = {bytes, bytes};
-    return v;
-}
-
-static inline st_vector st_vector_and(st_vector a, st_vector b)
-{
-    const st_vector v = {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
-    return v;
-}
-
-static inline st_vector st_vector_or(st_vector a, st_vector b)
-{
-    const st_vector v = {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)};
-    return v;
-}
+ST_OP(st_vector, st_vector_every, (unsigned byte), ((st_vector){_mm256_set1_epi8((char)byte), _mm256_set1_epi8((char)byte)}))
+ST_OP(st_vector, st_vector_and, (st_vector a, st_vector b), ((st_vector){_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)}))
+ST_OP(st_vector, st_vector_or, (st_vector a, st_vector b), ((st_vector){_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}))
 
 /* Pairs of bytes are shifted, and what came from the other byte is cleared. */
 static inline st_vector st_vector_left(st_vector v, int n)
@@ -136,26 +108,8 @@ static inline st_vector st_vector_right(st_vector v, int n)
     return st_vector_and(shifted, st_vector_every(0xFFu >> n));
 }
 
-static inline st_vector st_vector_same(st_vector v, unsigned byte)
-{
-    const __m256i bytes = _mm256_set1_epi8((char)byte);
-    const st_vector same = {_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes)};
-    return same;
-}
-
-static inline st_vector st_vector_from(st_vector v, unsigned byte)
-{
-    const __m256i bytes = _mm256_set1_epi8((char)byte);
-    const st_vector from = {_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, bytes), v.low),
-                            _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high)};
-    return from;
-}
-
-static inline st_vector st_vector_choose(st_vector where, st_vector a, st_vector b)
-{
-    const st_vector v = {_mm256_blendv_epi8(b.low, a.low, where.low), _mm256_blendv_epi8(b.high, a.high, where.high)};
-    return v;
-}
+ST_OP(st_vector, st_vector_choose, (st_vector where, st_vector a, st_vector b),
+      ((st_vector){_mm256_blendv_epi8(b.low, a.low, where.low), _mm256_blendv_epi8(b.high, a.high, where.high)}))
 
 /* Compilers that do not optimize know no argument of a function as a constant, which the instruction needs. */
 ST_FORCE_INLINE st_vector st_vector_ahead(st_vector v, int n)
@@ -182,15 +136,8 @@ static inline st_vector st_vector_entry(st_vector v, const uint8_t *table)
     return entries;
 }
 
-static inline uint64_t st_mask_count(uint64_t mask)
-{
-    return (uint64_t)_mm_popcnt_u64(mask);
-}
-
-static inline uint64_t st_mask_first(uint64_t mask)
-{
-    return _tzcnt_u64(mask);
-}
+ST_OP(uint64_t, st_mask_count, (uint64_t mask), (uint64_t)_mm_popcnt_u64(mask))
+ST_OP(uint64_t, st_mask_first, (uint64_t mask), _tzcnt_u64(mask))
 
 /* ---- maps ---- */
 
@@ -198,47 +145,22 @@ static inline uint64_t st_mask_first(uint64_t mask)
 
 typedef __m128i st_map, st_sixteen;
 
-static inline st_map st_map_load(const uint8_t *from)
-{
-    return _mm_load_si128((const __m128i *)(const void *)from);
-}
-
-static inline st_map st_map_all(uint8_t byte)
-{
-    return _mm_set1_epi8((char)byte);
-}
-
-static inline uint8_t st_map_first(st_map map)
-{
-    return (uint8_t)_mm_cvtsi128_si32(map);
-}
-
-static inline st_map st_map_after(st_map map, st_map first)
-{
-    return _mm_shuffle_epi8(map, first);
-}
-
-static inline st_sixteen st_no_sixteen(void)
-{
-    return _mm_setzero_si128();
-}
+ST_OP(st_map, st_map_load, (const uint8_t *from), _mm_load_si128((const __m128i *)(const void *)from))
+ST_OP(st_map, st_map_all, (uint8_t byte), _mm_set1_epi8((char)byte))
+ST_OP(uint8_t, st_map_first, (st_map map), (uint8_t)_mm_cvtsi128_si32(map))
+ST_OP(st_map, st_map_after, (st_map map, st_map first), _mm_shuffle_epi8(map, first))
+ST_OP(st_sixteen, st_no_sixteen, (void), _mm_setzero_si128())
 
 ST_FORCE_INLINE st_sixteen st_map_put(st_sixteen v, st_map map, int i)
 {
     return _mm_or_si128(v, _mm_and_si128(map, _mm_loadu_si128((const __m128i *)(const void *)(st_one_byte + 15 - i))));
 }
 
-static inline st_vector st_join_sixteens(const st_sixteen *four)
-{
-    const st_vector v = {_mm256_set_m128i(four[1], four[0]), _mm256_set_m128i(four[3], four[2])};
-    return v;
-}
+ST_OP(st_vector, st_join_sixteens, (const st_sixteen *four),
+      ((st_vector){_mm256_set_m128i(four[1], four[0]), _mm256_set_m128i(four[3], four[2])}))
 
 /* Moves the bit to the top of each byte; what comes from the byte below stays under it. */
-static inline uint64_t st_vector_bit(st_vector v, int n)
-{
-    return st_to_mask(_mm256_slli_epi16(v.low, 7 - n), _mm256_slli_epi16(v.high, 7 - n));
-}
+ST_OP(uint64_t, st_vector_bit, (st_vector v, int n), st_to_mask(_mm256_slli_epi16(v.low, 7 - n), _mm256_slli_epi16(v.high, 7 - n)))
 
 /* ---- numbers of 32 bits ---- */
 
@@ -246,40 +168,13 @@ static inline uint64_t st_vector_bit(st_vector v, int n)
 
 typedef __m256i st_lanes, st_where; /* st_where: all bits of a lane are set for yes */
 
-static inline st_lanes st_lanes_load(const void *from)
-{
-    return _mm256_loadu_si256((const __m256i *)from);
-}
-
-static inline st_lanes st_lanes_all(uint32_t value)
-{
-    return _mm256_set1_epi32((int)value);
-}
-
-static inline st_lanes st_lanes_or(st_lanes a, st_lanes b)
-{
-    return _mm256_or_si256(a, b);
-}
-
-static inline st_lanes st_lanes_and(st_lanes a, st_lanes b)
-{
-    return _mm256_and_si256(a, b);
-}
-
-static inline st_lanes st_lanes_min(st_lanes a, st_lanes b)
-{
-    return _mm256_min_epu32(a, b);
-}
-
-static inline st_lanes st_lanes_left(st_lanes v, int n)
-{
-    return _mm256_slli_epi32(v, n);
-}
-
-static inline st_lanes st_lanes_right(st_lanes v, int n)
-{
-    return _mm256_srli_epi32(v, n);
-}
+ST_OP(st_lanes, st_lanes_load, (const void *from), _mm256_loadu_si256((const __m256i *)from))
+ST_OP(st_lanes, st_lanes_all, (uint32_t value), _mm256_set1_epi32((int)value))
+ST_OP(st_lanes, st_lanes_or, (st_lanes a, st_lanes b), _mm256_or_si256(a, b))
+ST_OP(st_lanes, st_lanes_and, (st_lanes a, st_lanes b), _mm256_and_si256(a, b))
+ST_OP(st_lanes, st_lanes_min, (st_lanes a, st_lanes b), _mm256_min_epu32(a, b))
+ST_OP(st_lanes, st_lanes_left, (st_lanes v, int n), _mm256_slli_epi32(v, n))
+ST_OP(st_lanes, st_lanes_right, (st_lanes v, int n), _mm256_srli_epi32(v, n))
 
 static inline uint32_t st_lanes_least(st_lanes v)
 {
@@ -289,45 +184,14 @@ static inline uint32_t st_lanes_least(st_lanes v)
     return (uint32_t)_mm_cvtsi128_si32(half);
 }
 
-static inline int st_lanes_meet(st_lanes a, st_lanes b)
-{
-    return !_mm256_testz_si256(a, b);
-}
-
-static inline st_where st_lanes_over(st_lanes v, uint32_t limit)
-{
-    return _mm256_cmpgt_epi32(v, st_lanes_all(limit));
-}
-
-static inline st_where st_lanes_same(st_lanes a, st_lanes b)
-{
-    return _mm256_cmpeq_epi32(a, b);
-}
-
-static inline st_lanes st_lanes_pick(st_where where, st_lanes a, st_lanes b)
-{
-    return _mm256_blendv_epi8(b, a, where);
-}
-
-static inline st_where st_where_or(st_where a, st_where b)
-{
-    return _mm256_or_si256(a, b);
-}
-
-static inline int st_where_any(st_where where)
-{
-    return !_mm256_testz_si256(where, where);
-}
-
-static inline st_lanes st_lanes_plus(st_lanes a, st_lanes b)
-{
-    return _mm256_add_epi32(a, b);
-}
-
-static inline st_lanes st_lanes_times(st_lanes a, st_lanes b)
-{
-    return _mm256_mullo_epi32(a, b);
-}
+ST_OP(int, st_lanes_meet, (st_lanes a, st_lanes b), !_mm256_testz_si256(a, b))
+ST_OP(st_where, st_lanes_over, (st_lanes v, uint32_t limit), _mm256_cmpgt_epi32(v, st_lanes_all(limit)))
+ST_OP(st_where, st_lanes_same, (st_lanes a, st_lanes b), _mm256_cmpeq_epi32(a, b))
+ST_OP(st_lanes, st_lanes_pick, (st_where where, st_lanes a, st_lanes b), _mm256_blendv_epi8(b, a, where))
+ST_OP(st_where, st_where_or, (st_where a, st_where b), _mm256_or_si256(a, b))
+ST_OP(int, st_where_any, (st_where where), !_mm256_testz_si256(where, where))
+ST_OP(st_lanes, st_lanes_plus, (st_lanes a, st_lanes b), _mm256_add_epi32(a, b))
+ST_OP(st_lanes, st_lanes_times, (st_lanes a, st_lanes b), _mm256_mullo_epi32(a, b))
 
 /* Products of 64 bits are made of every second number. */
 static inline st_lanes st_lanes_times_high(st_lanes a, st_lanes b)
@@ -342,10 +206,7 @@ static inline st_lanes st_lanes_reversed(st_lanes v)
     return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(order));
 }
 
-static inline st_lanes st_lanes_right_each(st_lanes v, st_lanes n)
-{
-    return _mm256_srlv_epi32(v, n);
-}
+ST_OP(st_lanes, st_lanes_right_each, (st_lanes v, st_lanes n), _mm256_srlv_epi32(v, n))
 
 /* A byte of which the highest bit is set picks 0. */
 static inline st_lanes st_lanes_entry(st_lanes v, const uint8_t *table)
@@ -354,15 +215,8 @@ static inline st_lanes st_lanes_entry(st_lanes v, const uint8_t *table)
     return _mm256_shuffle_epi8(entries, _mm256_or_si256(v, st_lanes_all(0x80808000)));
 }
 
-static inline st_lanes st_lanes_after(st_lanes before, st_lanes v)
-{
-    return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 12);
-}
-
-static inline st_lanes st_lanes_gather(const void *from, st_lanes n)
-{
-    return _mm256_i32gather_epi32((const int *)from, n, 4);
-}
+ST_OP(st_lanes, st_lanes_after, (st_lanes before, st_lanes v), _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 12))
+ST_OP(st_lanes, st_lanes_gather, (const void *from, st_lanes n), _mm256_i32gather_epi32((const int *)from, n, 4))
 
 static inline uint32_t st_lanes_bit(st_lanes v, st_lanes n)
 {
@@ -376,30 +230,11 @@ static inline uint32_t st_lanes_bit(st_lanes v, st_lanes n)
 
 typedef __m256i st_longs;
 
-static inline st_longs st_longs_load(const uint64_t *from)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)from);
-}
-
-static inline st_longs st_longs_all(uint64_t value)
-{
-    return _mm256_set1_epi64x((long long)value);
-}
-
-static inline st_longs st_longs_or(st_longs a, st_longs b)
-{
-    return _mm256_or_si256(a, b);
-}
-
-static inline st_longs st_longs_minus(st_longs a, st_longs b)
-{
-    return _mm256_sub_epi64(a, b);
-}
-
-static inline st_longs st_longs_bit(st_longs v)
-{
-    return _mm256_sllv_epi64(st_longs_all(1), v);
-}
+ST_OP(st_longs, st_longs_load, (const uint64_t *from), _mm256_loadu_si256((const __m256i *)(const void *)from))
+ST_OP(st_longs, st_longs_all, (uint64_t value), _mm256_set1_epi64x((long long)value))
+ST_OP(st_longs, st_longs_or, (st_longs a, st_longs b), _mm256_or_si256(a, b))
+ST_OP(st_longs, st_longs_minus, (st_longs a, st_longs b), _mm256_sub_epi64(a, b))
+ST_OP(st_longs, st_longs_bit, (st_longs v), _mm256_sllv_epi64(st_longs_all(1), v))
 
 static inline uint64_t st_longs_fold(st_longs v)
 {

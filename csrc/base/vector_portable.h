@@ -17,10 +17,7 @@ static inline st_vector st_vector_load(const uint8_t *text)
 }
 
 /* The high bits of eight bytes, side by side. The product moves bit 8 k (k = 0 .. 7) to bit 56 + k, and no other bit there. */
-static inline uint64_t st_gather_high(uint64_t high_bits)
-{
-    return (high_bits >> 7) * UINT64_C(0x0102040810204080) >> 56;
-}
+ST_OP(uint64_t, st_gather_high, (uint64_t high_bits), (high_bits >> 7) * UINT64_C(0x0102040810204080) >> 56)
 
 static inline uint64_t st_vector_high(st_vector v)
 {
@@ -44,10 +41,7 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
     return mask;
 }
 
-static inline uint64_t st_vector_is(st_vector v, unsigned byte)
-{
-    return st_vector_in(v, byte, 1);
-}
+ST_OP(uint64_t, st_vector_is, (st_vector v, unsigned byte), st_vector_in(v, byte, 1))
 
 static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
 {

@@ -1,21 +1,13 @@
 #include "checksum/crc32.h"
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 
 /* The polynomial, x^0 in the highest bit. */
 #define POLYNOMIAL UINT32_C(0xEDB88320)
 
-static size_t fold_nothing(const uint8_t *data, size_t n, uint32_t before, uint8_t rest[ST_CRC32_REST])
-{
-    (void)data, (void)n, (void)before, (void)rest;
-    return 0;
-}
-
-ST_STAGE(st_crc32_fold_function, fold_in_use, fold_nothing, fold_nothing, st_crc32_fold_products, st_crc32_fold_products)
-
 size_t st_crc32_fold(const uint8_t *data, size_t n, uint32_t before, uint8_t rest[ST_CRC32_REST])
 {
-    return fold_in_use()(data, n, before, rest);
+    return st_tier()->crc32_fold ? st_tier()->crc32_fold(data, n, before, rest) : 0;
 }
 
 /* The product of two polynomials over GF(2), modulo CRC-32's. */

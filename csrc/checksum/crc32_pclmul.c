@@ -20,7 +20,7 @@ static inline __m128i fold(__m128i lane, __m128i shift, __m128i next)
     return _mm_xor_si128(moved, next);
 }
 
-size_t st_crc32_fold_products(const uint8_t *data, size_t n, uint32_t before, uint8_t rest[ST_CRC32_REST])
+size_t st_crc32_fold_products(const uint8_t *data, size_t n, uint32_t before, uint8_t *rest)
 {
     /* x^(512 + 32) and x^(512 - 32) modulo the polynomial: 64 bytes on, for the first and the last 8 bytes of a lane. The
      * lowest bit has the highest power; a product of such numbers lies one bit too low, hence 33 bits. */

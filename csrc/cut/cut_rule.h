@@ -1,5 +1,5 @@
 /* cut_rule.h - which borders between two characters are exact cuts, and which characters begin as one token: the rules,
- * once for the CPU and the GPU. Vector code (stretch_avx512.c, merge/words_avx512.c) asks the same of many borders at once.
+ * once for the CPU and the GPU. Vector code (stretch_avx512.h, merge/begin_words_avx512.h) asks the same of many borders at once.
  *
  * A border between the characters X and Y is a cut if no token spans it. A token spans it if it holds X or an end of X, followed
  * by Y or a beginning of Y. Tokens that hold all of X and Y are looked up in one bit set (two ASCII characters in an exact

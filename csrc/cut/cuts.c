@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/atomic.h"
 #include "base/interrupt.h"
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/utf8.h"
 #include "cut/build_cuts.h"
 #include "text/utf8_check.h"
@@ -96,21 +96,6 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
         if (until == n || count == room || st_go_on(STEP))
             return count;
     }
-}
-
-/* NULL: the tier cuts pieces one by one. */
-ST_STAGE(st_cuts_of_pieces_function, of_pieces_in_use, NULL, st_cuts_of_pieces_neon, st_cuts_of_pieces_avx2,
-         st_cuts_of_pieces_avx512)
-
-int st_cuts_has_stretches(void)
-{
-    return of_pieces_in_use() != NULL;
-}
-
-size_t st_cuts_of_pieces(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
-                         uint32_t *spans, size_t *pieces)
-{
-    return of_pieces_in_use()(cuts, text, at, ends, count, spans, pieces);
 }
 
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)

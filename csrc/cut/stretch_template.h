@@ -3,7 +3,7 @@
  *
  * What depends on the text is a bit in a mask: where pieces begin, which pieces are long. The characters of long pieces are listed
  * without gaps, so that no branch asks where a piece ends. Whether a token joins two of them is looked up for ST_LANES at a time. */
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/utf8.h"
 #include "cut/cuts.h"
 
@@ -201,7 +201,7 @@ static inline size_t put_spans(const stretch *s, uint32_t *spans)
     return count;
 }
 
-size_t ST_OF_TIER(st_cuts_of_pieces)(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
+static size_t ST_OF_TIER(st_cuts_of_pieces)(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
                                      uint32_t *spans, size_t *pieces)
 {
     uint8_t copy[ST_CUT_STRETCH + 4];

@@ -1,6 +1,7 @@
 #include "lookup/encode_pieces.h"
 
 #include "base/interrupt.h"
+#include "base/tier.h"
 #include "base/utf8.h"
 #include "cut/cuts.h"
 #include "lookup/first_look.h"
@@ -148,7 +149,7 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
         count = pieces = whole_pieces(w, b, ends, &longest);
     b->cutting = count && longest > ST_KEY_BYTES;
     if (!count) {
-        count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
+        count = st_tier()->cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
         st_cut_account_enter(&w->cutting, count - pieces, ST_CUT_STRETCH_COSTS, ST_CUT_STRETCH_LEAVES_WHOLE);
         b->cutting = count > pieces;
     }
@@ -168,7 +169,7 @@ static int add_window(st_workspace *w, const st_cuts *cuts, batch *b, size_t end
     while (st_utf8_is_continuation(b->text[b->at + n]))
         n--;
     const uint64_t stop = b->at + n;
-    const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, &stop, 1, ends, &pieces);
+    const size_t count = st_tier()->cuts_of_pieces(cuts, b->text, b->at, &stop, 1, ends, &pieces);
     add_any_spans(w, b, ends, count - 1);
     return count > 1;
 }
@@ -319,7 +320,7 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
                            const uint64_t *starts, const uint64_t *ends, size_t count, int whole, st_ids *out)
 {
     if (engine == ST_ENGINE_FAST) {
-        batch b = {text, size, starts, ends, count, 0, 0, 0, !starts && st_cuts_has_stretches(), whole, 0};
+        batch b = {text, size, starts, ends, count, 0, 0, 0, !starts && st_tier()->cuts_of_pieces, whole, 0};
         begin_piece(&b);
         while (b.piece < count) {
             const size_t from = b.at;

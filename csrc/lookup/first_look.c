@@ -1,6 +1,6 @@
 #include "lookup/first_look.h"
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 
 size_t st_add_pieces_portable(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                               const uint64_t *ends, size_t count)
@@ -65,33 +65,24 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 /* With so few spans most lanes of a vector would be empty, and reading them one by one would wait for the vector to be written. */
 #define FEW_SPANS 4
 
-ST_STAGE(st_add_pieces_function, add_pieces_in_use, st_add_pieces_portable, st_add_pieces_portable, st_add_pieces_avx2,
-         st_add_pieces_avx512)
-ST_STAGE(st_add_apart_function, add_apart_in_use, st_add_apart_portable, st_add_apart_portable, st_add_apart_portable,
-         st_add_apart_avx512)
-ST_STAGE(st_add_spans_function, add_spans_in_use, st_add_spans_portable, st_add_spans_portable, st_add_spans_avx2,
-         st_add_spans_avx512)
-ST_STAGE(st_first_look_function, look_in_use, st_first_look_portable, st_first_look_portable, st_first_look_portable,
-         st_first_look_avx512)
-
 size_t st_add_pieces(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at, const uint64_t *ends,
                      size_t count)
 {
-    return (count > FEW_SPANS ? add_pieces_in_use() : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
+    return (count > FEW_SPANS ? st_tier()->add_pieces : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
 }
 
 size_t st_add_apart(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
                     const uint64_t *ends, size_t count)
 {
-    return (count > FEW_SPANS ? add_apart_in_use() : st_add_apart_portable)(s, hot, text, readable, starts, ends, count);
+    return (count > FEW_SPANS ? st_tier()->add_apart : st_add_apart_portable)(s, hot, text, readable, starts, ends, count);
 }
 
 void st_add_spans(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
-    add_spans_in_use()(s, hot, text, at, ends, count);
+    st_tier()->add_spans(s, hot, text, at, ends, count);
 }
 
 void st_first_look(st_spans *s, const st_hot *hot)
 {
-    (s->waiting_count > FEW_SPANS ? look_in_use() : st_first_look_portable)(s, hot);
+    (s->waiting_count > FEW_SPANS ? st_tier()->first_look : st_first_look_portable)(s, hot);
 }

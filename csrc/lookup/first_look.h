@@ -24,11 +24,11 @@ typedef void st_add_spans_function(st_spans *s, const st_hot *hot, const uint8_t
 /* Looks up all spans that were added. */
 typedef void st_first_look_function(st_spans *s, const st_hot *hot);
 
-/* The functions of each tier, and those of the tier in use (base/tier.h). */
-st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx2, st_add_pieces_avx512, st_add_pieces;
-st_add_apart_function st_add_apart_portable, st_add_apart_avx512, st_add_apart;
-st_add_spans_function st_add_spans_portable, st_add_spans_avx2, st_add_spans_avx512, st_add_spans;
-st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;
+/* The stages (base/tier.h) of the tier in use, and for those that have none of their own. */
+st_add_pieces_function st_add_pieces, st_add_pieces_portable;
+st_add_apart_function st_add_apart, st_add_apart_portable;
+st_add_spans_function st_add_spans, st_add_spans_portable;
+st_first_look_function st_first_look, st_first_look_portable;
 
 /* Adds one span, which begins at `start` in the round's text. */
 static inline void st_add_span(st_spans *s, const st_hot *hot, size_t start, st_key key)

@@ -8,7 +8,7 @@
 #include "merge/sure_pairs_avx512.h"
 #include "merge/words.h"
 
-#define MOST_SYMBOLS 30 /* of a word that a lane can hold (words_avx512.c) */
+#define MOST_SYMBOLS 30 /* of a word that a lane can hold (words_avx512.h) */
 
 static inline void store(uint32_t *to, __m512i value)
 {

@@ -26,14 +26,10 @@ typedef struct st_two_found {
 /* The tokens of each word by merging alone: of valid UTF-8, 1 <= n <= ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM
  * bytes of any content, where AVX-512 has its lanes: too much for the stack of a small thread. */
 #define ST_WORDS_ROOM ((size_t)112 << 10)
-typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
-
-/* The function of each tier, and that of the tier in use (base/tier.h). */
-st_merge_words_function st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2, st_merge_words_avx512,
-    st_merge_words;
+void st_merge_words(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
 
 /* The same as st_merge_words, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
- * for a lane. */
+ * for a lane, and for few words. */
 void st_shorten_words_avx2(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * A merge step has one branch that depends on the text: the one that ends the word. Where a symbol has no neighbour, a stand-in
  * takes its place, with which nothing merges. */
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/prefetch.h"
 #include "base/utf8.h"
 #include "merge/sure_pairs.h"
@@ -215,7 +215,7 @@ ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word
     }
 }
 
-void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
+static void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
 {
     (void)room;
     merge_until(v, cuts, words, count, 0);

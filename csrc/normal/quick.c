@@ -1,6 +1,6 @@
 #include "normal/quick.h"
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/load.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
@@ -46,15 +46,7 @@ size_t st_normal_quick_from(st_form form, const uint8_t *text, size_t at, size_t
     return n;
 }
 
-size_t st_normal_quick_portable(st_form form, const uint8_t *text, size_t n)
-{
-    return st_normal_quick_from(form, text, 0, n);
-}
-
-ST_STAGE(st_normal_quick_function, quick_in_use, st_normal_quick_portable, st_normal_quick_neon, st_normal_quick_avx2,
-         st_normal_quick_avx512)
-
 size_t st_normal_quick(st_form form, const uint8_t *text, size_t n)
 {
-    return quick_in_use()(form, text, n);
+    return st_tier()->normal_quick ? st_tier()->normal_quick(form, text, n) : st_normal_quick_from(form, text, 0, n);
 }

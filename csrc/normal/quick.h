@@ -8,13 +8,10 @@
 #include "normal/chars.h"
 
 /* The place of the first character of text[0..n) that the form changes, or may change; n if there is none. A run begins with the
- * text, which is valid UTF-8. */
+ * text, which is valid UTF-8. A stage (base/tier.h). */
 size_t st_normal_quick(st_form form, const uint8_t *text, size_t n);
 
-/* ---- for quick*.c ---- */
-
-typedef size_t st_normal_quick_function(st_form form, const uint8_t *text, size_t n);
-st_normal_quick_function st_normal_quick_portable, st_normal_quick_neon, st_normal_quick_avx2, st_normal_quick_avx512;
+/* ---- for quick.c and quick_template.h ---- */
 
 /* Is the character at text[at] sure to stay, where all in front is normal? For those in the masks of the form. */
 int st_normal_fits(st_form form, const uint8_t *text, size_t at);

@@ -72,8 +72,9 @@ ST_FORCE_INLINE uint64_t find_suspects(st_form form, const uint8_t *text, const 
     return found.suspects | (found.marks & found.behind);
 }
 
-size_t ST_OF_TIER(st_normal_quick)(st_form form, const uint8_t *text, size_t n)
+static size_t ST_OF_TIER(st_normal_quick)(unsigned number, const uint8_t *text, size_t n)
 {
+    const st_form form = (st_form)number;
     const uint8_t *filter = st_normal_filters + 128 * (size_t)form;
     known_row rows[2] = {{{0}, 2, 0, 0}, {{0}, 2, 0, 0}};
     size_t at = 0;

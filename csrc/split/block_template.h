@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "base/prefetch.h"
 #include "split/block_ascii.h"
 #include "split/block_starts.h"
@@ -183,8 +183,8 @@ ST_EACH_ROW(ST_SPLIT_ROW)
 static st_split_progress (*const st_split_row[ST_SPLIT_FAMILIES])(const uint8_t *text, size_t n, uint64_t base, uint64_t *ends,
                                                                   size_t capacity) = {ST_EACH_ROW(ST_ROW_ENTRY)};
 
-st_split_progress ST_OF_TIER(st_split_blocks)(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
-                                              uint64_t *ends, size_t capacity)
+static st_split_progress ST_OF_TIER(st_split_blocks)(unsigned family, const uint8_t *text, size_t n, uint64_t base,
+                                                     uint64_t *ends, size_t capacity)
 {
     return st_split_row[family](text, n, base, ends, capacity);
 }

@@ -1,6 +1,7 @@
 /* Runs the table of a compiled pattern. */
 #include "split/dfa.h"
 
+#include "base/tier.h"
 #include "split/dfa_hot.h"
 #include "split/dfa_steps.h"
 
@@ -19,7 +20,7 @@ static void run_to(st_dfa_run *p, size_t limit)
 #define SOON 6
 #define DETOUR 16
 
-static void run_all(st_dfa_run *p, st_dfa_hot_function *hot)
+static void run_all(st_dfa_run *p, void (*hot)(st_dfa_run *run))
 {
     while (p->n - p->at >= ST_HOT_LEAST && p->to <= p->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
         const size_t from = p->at;
@@ -39,11 +40,8 @@ size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t
     st_dfa_resume(&p, dfa, scan, ends, capacity);
     p.text = text;
     p.n = n;
-    if (n >= ST_HOT_LEAST && capacity >= 2 * ST_HOT_ROOM) {
-        st_dfa_hot_function *const hot = st_dfa_hot();
-        if (hot)
-            run_all(&p, hot);
-    }
+    if (n >= ST_HOT_LEAST && capacity >= 2 * ST_HOT_ROOM && st_tier()->dfa_hot)
+        run_all(&p, st_tier()->dfa_hot);
     if (n - p.at < ST_HOT_LEAST || p.at == 0)
         run_to(&p, n);
     st_dfa_suspend(&p, scan);

@@ -1,7 +1,7 @@
 /* Chooses which states of a compiled pattern are hot, and makes the rows of their steps (dfa_hot.h). */
 #include "split/dfa_hot.h"
 
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "split/dfa_build.h"
 #include "split/dfa_class.h"
 
@@ -80,7 +80,7 @@ static void fill_row(const st_dfa *dfa, unsigned count, unsigned c, uint8_t *row
 
 void st_dfa_find_hot(st_dfa *dfa)
 {
-    const unsigned size = dfa->hot_size = st_tier() == ST_TIER_AVX512 ? 32 : 16, count = choose(dfa);
+    const unsigned size = dfa->hot_size = st_tier()->hot_states, count = choose(dfa);
     memset(dfa->hot, (int)ST_HOT_COLD(size), (size_t)256 * size);
     for (unsigned symbol = 0; symbol < 128; symbol++)
         fill_row(dfa, count, dfa->ascii[symbol], dfa->hot + symbol * size);
@@ -89,11 +89,4 @@ void st_dfa_find_hot(st_dfa *dfa)
             dfa->hot[symbol * size + k] = (uint8_t)k;
     for (unsigned c = 1; c < dfa->classes && c < ST_HOT_LAST_CLASS; c++)
         fill_row(dfa, count, c, dfa->hot + (ST_HOT_CLASSES + c) * size);
-}
-
-ST_STAGE(st_dfa_hot_function, hot_in_use, NULL, st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx512)
-
-st_dfa_hot_function *st_dfa_hot(void)
-{
-    return hot_in_use();
 }

@@ -36,13 +36,7 @@ ST_FORCE_INLINE uint8_t st_symbol_of(const uint16_t *index, const uint8_t *block
 /* With fewer bytes left, plain steps take less time: a block has its price whatever is in it. */
 #define ST_HOT_LEAST 40
 
-/* Steps from character to character while the states are hot, ST_HOT_LEAST bytes of text are left, and there is room for ST_HOT_ROOM
- * ends. */
-typedef void st_dfa_hot_function(st_dfa_run *run);
-
-st_dfa_hot_function st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx512;
-
-/* That of the tier in use; NULL: it has none. */
-st_dfa_hot_function *st_dfa_hot(void);
+/* The stage dfa_hot (base/tier.h) steps from character to character while the states are hot, ST_HOT_LEAST bytes of text are left, and
+ * there is room for ST_HOT_ROOM ends. The portable tier has none. */
 
 #endif

@@ -7,7 +7,7 @@
  *                                   are whole and not ASCII; three, four: bytes from 0xE0, 0xF0 on
  *     st_put_places                 as in block_template.h */
 #include "base/bits.h"
-#include "base/dispatch.h"
+#include "base/tier.h"
 #include "split/dfa_hot.h"
 
 /* 64 bytes of text on their way. Bit 0 of the masks is text[run->at], where a character begins. */
@@ -23,7 +23,7 @@ typedef struct st_hot_block {
 /* Four steps. The map of all four leads from one state to the fourth behind it. */
 #define ST_FOUR_STEPS(i) \
     { \
-        const st_map a = ST_ROW(i), b = ST_ROW(i + 1), c = ST_ROW(i + 2), d = ST_ROW(i + 3); \
+        const st_map a = ST_STEP_ROW(i), b = ST_STEP_ROW(i + 1), c = ST_STEP_ROW(i + 2), d = ST_STEP_ROW(i + 3); \
         const st_map two = st_map_after(b, a), last_two = st_map_after(d, c), second = st_map_after(two, *state); \
         seen = st_map_put(seen, st_map_after(a, *state), i); \
         seen = st_map_put(seen, second, i + 1); \
@@ -31,7 +31,7 @@ typedef struct st_hot_block {
         *state = st_map_after(st_map_after(last_two, two), *state); \
         seen = st_map_put(seen, *state, i + 3); \
     }
-#define ST_ROW(i) st_map_load(rows + ST_MAP_SIZE * (size_t)symbols[i])
+#define ST_STEP_ROW(i) st_map_load(rows + ST_MAP_SIZE * (size_t)symbols[i])
 
 /* The states behind 16 symbols. */
 ST_FORCE_INLINE st_sixteen st_sixteen_steps(const uint8_t *rows, const uint8_t *symbols, st_map *state)
@@ -139,7 +139,7 @@ ST_FORCE_INLINE st_map st_walk_block(const st_dfa *dfa, st_map state, st_hot_blo
     return state;
 }
 
-void ST_OF_TIER(st_dfa_hot)(st_dfa_run *run)
+static void ST_OF_TIER(st_dfa_hot)(st_dfa_run *run)
 {
     const st_dfa *const dfa = run->dfa;
     const unsigned first = dfa->hot_of[run->row];

@@ -14,10 +14,9 @@
 
 /* Writes the UTF-8 of characters[0..n), `width` bytes each (1, 2, 4), and returns how many bytes it has, or
  * ST_NOT_CONVERTED. */
-typedef size_t st_code_points_function(const void *characters, size_t n, unsigned width, uint8_t *to);
+size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to);
 
-/* The function of each tier, that of the tier in use (base/tier.h), and whether that tier converts at all. */
-st_code_points_function st_code_points_neon, st_code_points_avx2, st_code_points_avx512, st_code_points;
+/* Whether the tier in use has this stage (base/tier.h). */
 int st_code_points_has_tier(void);
 
 #endif

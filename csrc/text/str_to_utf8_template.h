@@ -105,7 +105,7 @@ ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, ui
 }
 
 /* Compiled anew for each width. */
-size_t ST_OF_TIER(st_code_points)(const void *characters, size_t n, unsigned width, uint8_t *to)
+static size_t ST_OF_TIER(st_code_points)(const void *characters, size_t n, unsigned width, uint8_t *to)
 {
     switch (width) {
     case 1:

@@ -6,10 +6,7 @@
 #include <stdint.h>
 
 /* Returns the length of a valid beginning of text[0..n), in whole characters. The first fault, or the end, is within the next 67
- * bytes. */
-typedef size_t st_text_valid_function(const uint8_t *text, size_t n);
-
-/* By tier (base/tier.h), and by the one in use. The portable one, without vectors, sees none. */
-st_text_valid_function st_text_valid_portable, st_text_valid_neon, st_text_valid_avx2, st_text_valid_avx512, st_text_valid;
+ * bytes. A stage (base/tier.h); the portable tier, without vectors, sees none. */
+size_t st_text_valid(const uint8_t *text, size_t n);
 
 #endif

@@ -36,7 +36,7 @@ static inline uint64_t wrong_bytes(st_vector bytes, leads *l)
            (behind(l->at_f4, before.at_f4, 1) & from_90);
 }
 
-size_t ST_OF_TIER(st_text_valid)(const uint8_t *text, size_t n)
+static size_t ST_OF_TIER(st_text_valid)(const uint8_t *text, size_t n)
 {
     leads l = {0};
     size_t at = 0;

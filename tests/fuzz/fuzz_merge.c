@@ -157,16 +157,15 @@ static void check_words(const st_vocab *v, const st_word *words, size_t count)
     current.word = NULL;
 }
 
-static void merge_by(const char *tier, st_merge_words_function *merge, const st_vocab *v, const st_cuts *cuts, st_word *words,
-                     size_t count)
+static void merge_by(const st_tier_row *tier, const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
     static uint8_t room[ST_WORDS_ROOM];
     for (size_t i = 0; i < count; i++) {
         words[i].count = 0;
         memset(words[i].tokens, 0xEE, words[i].n * sizeof *words[i].tokens);
     }
-    current.tier = tier;
-    merge(v, cuts, words, count, room);
+    current.tier = tier->name;
+    tier->merge_words(v, cuts, words, count, room);
     check_words(v, words, count);
 }
 
@@ -178,16 +177,9 @@ static void check_batch(rng *r, st_vocab *v)
     make_words(r, v, words, count);
     CHECK(rng_one_in(r, 3) || st_vocab_sure_pairs(v)); /* they stay with the vocabulary: a new one has none at first */
     current.vocab = v;
-    merge_by("portable", st_merge_words_portable, v, cuts, words, count);
-#if defined(ST_ARM)
-    merge_by("neon", st_merge_words_neon, v, cuts, words, count);
-#endif
-#if defined(ST_X86)
-    if (st_tier() >= ST_TIER_AVX2)
-        merge_by("avx2", st_merge_words_avx2, v, cuts, words, count);
-    if (st_tier() >= ST_TIER_AVX512)
-        merge_by("avx512", st_merge_words_avx512, v, cuts, words, count);
-#endif
+    for (const st_tier_row *const *tier = st_tiers; *tier; tier++)
+        if (st_processor_has((*tier)->needs))
+            merge_by(*tier, v, cuts, words, count);
     free_words(words, count);
     counts.batches++;
     counts.words += count;
@@ -240,12 +232,12 @@ static void cut_one_by_one(pieces *p, const st_cuts *cuts, size_t first)
     counts.spans += p->span_count;
 }
 
-static void cut_by(st_cuts_of_pieces_function *cut, const pieces *p, const st_cuts *cuts, size_t first)
+static void cut_by(const st_tier_row *tier, const pieces *p, const st_cuts *cuts, size_t first)
 {
     uint32_t spans[ST_CUT_STRETCH + 16];
     size_t taken;
     const size_t at = first ? (size_t)p->ends[first - 1] : 0;
-    const size_t count = cut(cuts, p->text, at, p->ends + first, p->count - first, spans, &taken);
+    const size_t count = tier->cuts_of_pieces(cuts, p->text, at, p->ends + first, p->count - first, spans, &taken);
     CHECK(taken == p->taken && count == p->span_count && same_bytes(spans, p->spans, count * sizeof *spans));
 }
 
@@ -259,15 +251,9 @@ static void check_stretches(rng *r, st_vocab *v)
     join_words(r, &p, words, count);
     for (size_t first = 0; first < p.count; first += 1 + rng_below(r, 5)) {
         cut_one_by_one(&p, cuts, first);
-#if defined(ST_ARM)
-        cut_by(st_cuts_of_pieces_neon, &p, cuts, first);
-#endif
-#if defined(ST_X86)
-        if (st_tier() >= ST_TIER_AVX2)
-            cut_by(st_cuts_of_pieces_avx2, &p, cuts, first);
-        if (st_tier() >= ST_TIER_AVX512)
-            cut_by(st_cuts_of_pieces_avx512, &p, cuts, first);
-#endif
+        for (const st_tier_row *const *tier = st_tiers; *tier; tier++)
+            if ((*tier)->cuts_of_pieces && st_processor_has((*tier)->needs))
+                cut_by(*tier, &p, cuts, first);
     }
     free(p.text);
     free_words(words, count);

@@ -87,7 +87,7 @@ def test_a_wheel_has_a_vocabulary_once(script, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["a.tables", "b.stv", "words.stw"]
 
 
-SOURCES = ["csrc/base/tier.c", "csrc/merge/words_avx2.c", "csrc/merge/words_avx512.c", "csrc/checksum/crc32_pclmul.c"]
+SOURCES = ["csrc/base/tier.c", "csrc/tiers/avx2.c", "csrc/tiers/avx512.c", "csrc/checksum/crc32_pclmul.c"]
 
 
 class Compiler:

@@ -27,7 +27,7 @@ cut train longest decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids cuda/longest
 lookup models
-stream
+stream tiers
 threads
 """
 

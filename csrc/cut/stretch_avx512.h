@@ -2,11 +2,7 @@
  *
  * Everything that depends on the text is a bit in a mask: where pieces begin, which pieces are long, where a token joins two
  * characters. The characters of long pieces are first listed without gaps, so that no branch asks where a piece ends. */
-#include "base/tier.h"
 #include "cut/cuts.h"
-
-#if defined(ST_X86)
-#include "base/begin_avx512.h"
 
 #include "cut/borders_avx512.h"
 
@@ -159,7 +155,7 @@ static inline __m512i shift_of(__m512i four)
 }
 
 /* The character, as st_char_bits has it. */
-static inline __m512i characters(__m512i four)
+static inline __m512i character_bits(__m512i four)
 {
     return _mm512_srlv_epi32(four, shift_of(four));
 }
@@ -170,7 +166,7 @@ typedef struct hashes {
     __m512i right, left;
 } hashes;
 
-static inline hashes hashes_of(__m512i character)
+static inline hashes border_hashes_of(__m512i character)
 {
     const __m512i low = all((uint32_t)ST_GOLDEN), high = all((uint32_t)(ST_GOLDEN >> 32));
     const __m512i even = _mm512_mul_epu32(character, low), odd = _mm512_mul_epu32(_mm512_srli_epi64(character, 32), low);
@@ -211,8 +207,8 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
 {
     __m512i left = _mm512_setzero_si512(), hash = left;
     for (size_t i = 0; i < p->count; i += LANES) {
-        const __m512i four = four_bytes(text, p->at + PADDING + i), right = characters(four);
-        const hashes h = hashes_of(right);
+        const __m512i four = four_bytes(text, p->at + PADDING + i), right = character_bits(four);
+        const hashes h = border_hashes_of(right);
         const __m512i before = _mm512_alignr_epi32(right, left, LANES - 1);
         const __m512i sum = _mm512_add_epi32(h.right, _mm512_alignr_epi32(h.left, hash, LANES - 1));
         const __mmask16 joined = are_pairs(tables, before, right, sum);
@@ -247,7 +243,7 @@ static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, 
     const __m512i mixed_right = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_RIGHT));
     lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* equal only where both are 0 */
     lanes &= _mm512_cmpgt_epu32_mask(part, whole) | _mm512_testn_epi32_mask(part, part);
-    const hashes l = hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = hashes_of(_mm512_xor_si512(right_part, mixed_right));
+    const hashes l = border_hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = border_hashes_of(_mm512_xor_si512(right_part, mixed_right));
     return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right), tables->partial_shift);
 }
 
@@ -262,7 +258,7 @@ static uint64_t partial(const places *p, size_t word, uint64_t borders, const st
     _mm512_storeu_si512(left, _mm512_maskz_compress_epi8(borders, _mm512_loadu_si512(at - 1)));
     for (size_t i = 0; i < count; i += LANES) {
         __mmask16 lanes = first_lanes(count - i);
-        const __m512i four = four_bytes(text, right + i), before = characters(four_bytes(text, left + i));
+        const __m512i four = four_bytes(text, right + i), before = character_bits(four_bytes(text, left + i));
         __m512i shapes = shapes_of(tables, lanes, before, four);
         while ((lanes = _mm512_mask_test_epi32_mask(lanes, shapes, shapes))) {
             found |= (uint64_t)is_partial(tables, shapes, lanes, before, four) << i;
@@ -308,7 +304,7 @@ static inline size_t put_spans(const stretch *s, const places *p, const uint64_t
     return written;
 }
 
-size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
+static size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
                                 uint32_t *spans, size_t *pieces)
 {
     stretch s;
@@ -326,5 +322,3 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
     spans[written] = (uint32_t)s.n;
     return written + 1;
 }
-#include "base/target_end.h"
-#endif

@@ -1,11 +1,4 @@
-/* The stages of text/ on AVX-512: valid UTF-8, and str to UTF-8. */
-#include "base/tier.h"
-
-#if defined(ST_X86)
-#define ST_TIER avx512
-#include "base/begin_avx512.h"
-
-#include "text/utf8_valid_template.h"
+/* What str_to_utf8_template.h wants of AVX-512. */
 
 ST_FORCE_INLINE st_lanes points_load_some(const uint8_t *from, size_t count, unsigned width)
 {
@@ -50,7 +43,3 @@ ST_FORCE_INLINE void points_narrow(const st_lanes c[4], unsigned width, uint8_t 
 }
 
 #define POINTS_ASCII_APART 1
-#include "text/str_to_utf8_template.h"
-
-#include "base/target_end.h"
-#endif

@@ -1,11 +1,5 @@
-/* Merging side by side with AVX2. */
+/* What words_template.h wants of AVX2. */
 #include "merge/words.h"
-
-#include "base/tier.h"
-
-#if defined(ST_X86)
-#define ST_TIER avx2
-#include "base/begin_avx2.h"
 
 /* The slots that hold the key, one bit each: at most one. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
@@ -46,12 +40,3 @@ static inline st_two_found find_two(const uint64_t *const buckets[2], const uint
 }
 
 #include "merge/smallest.h"
-#include "merge/words_template.h"
-
-void st_shorten_words_avx2(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
-{
-    merge_until(v, cuts, words, count, enough);
-}
-
-#include "base/target_end.h"
-#endif

@@ -1,7 +1,8 @@
-/* The splitter in plain C. */
-#define ST_TIER portable
-#include "base/vector_portable.h"
-#include "split/block_rows_portable.h"
+/* block_places_portable.h - block_places.h in plain C. */
+#ifndef ST_SPLIT_BLOCK_PLACES_PORTABLE_H
+#define ST_SPLIT_BLOCK_PLACES_PORTABLE_H
+
+#include "base/bits.h"
 
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
@@ -11,4 +12,4 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
     return (size_t)(to - from);
 }
 
-#include "split/block_template.h"
+#endif

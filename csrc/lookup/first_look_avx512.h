@@ -3,13 +3,9 @@
 #include "lookup/first_look.h"
 
 #include "base/prefetch.h"
-#include "base/tier.h"
-
-#if defined(ST_X86)
-#include "base/begin_avx512.h"
 
 #define SPANS 8 /* a lane of 64 bits each */
-#define GROUPS (ST_WAITING / SPANS)
+#define LOOK_GROUPS (ST_WAITING / SPANS)
 
 _Static_assert(sizeof(st_piece_entry) == 1 << ST_ENTRY_SHIFT, "an entry has so many bytes");
 
@@ -84,7 +80,7 @@ ST_FORCE_INLINE void put_eight(st_spans *s, const st_hot *hot, sixteen bytes, __
     send_for_entries(s, hot, at, SPANS);
 }
 
-size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
+static size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                             const uint64_t *ends, size_t count)
 {
     __m512i before = each(at);
@@ -112,7 +108,7 @@ size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
     return done;
 }
 
-size_t st_add_apart_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
+static size_t st_add_apart_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
                            const uint64_t *ends, size_t count)
 {
     const size_t from = s->waiting_count;
@@ -136,7 +132,7 @@ size_t st_add_apart_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, 
     return done;
 }
 
-void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
+static void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
     const size_t readable = (count > 1 ? ends[count - 2] : 0) + 16; /* from `at` on: the last span begins 16 bytes before */
     const __m512i origin = each(at - s->first);
@@ -162,9 +158,9 @@ void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, si
 
 /* What was found for the waiting spans, by groups of eight. */
 typedef struct looked_at {
-    uint64_t ends[GROUPS];   /* of their ids in `found`, a byte each; a miss has none */
-    uint32_t *found[GROUPS]; /* where the ids of a group begin */
-    uint8_t misses[GROUPS], many[GROUPS]; /* a bit a span: those not found, and those of more than ST_INLINE_IDS ids */
+    uint64_t ends[LOOK_GROUPS];   /* of their ids in `found`, a byte each; a miss has none */
+    uint32_t *found[LOOK_GROUPS]; /* where the ids of a group begin */
+    uint8_t misses[LOOK_GROUPS], many[LOOK_GROUPS]; /* a bit a span: those not found, and those of more than ST_INLINE_IDS ids */
 } looked_at;
 
 /* The keys of four entries. */
@@ -240,7 +236,7 @@ ST_FORCE_INLINE void list_groups(st_spans *s, const st_hot *hot, const looked_at
         put_last_ids(s, hot, l, SPANS * g + (size_t)_tzcnt_u64(many));
 }
 
-void st_first_look_avx512(st_spans *s, const st_hot *hot)
+static void st_first_look_avx512(st_spans *s, const st_hot *hot)
 {
     const size_t whole = s->waiting_count / SPANS, left = s->waiting_count % SPANS, groups = whole + (left != 0);
     uint32_t *to = s->found + s->found_count;
@@ -257,5 +253,3 @@ void st_first_look_avx512(st_spans *s, const st_hot *hot)
     s->found_count = (size_t)(to - s->found);
     s->waiting_count = 0;
 }
-#include "base/target_end.h"
-#endif

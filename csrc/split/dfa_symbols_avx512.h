@@ -1,17 +1,11 @@
-/* The steps of a compiled pattern on AVX-512. Twice as many states may be hot as on AVX2, and characters beyond ASCII are looked up
- * together. */
+/* dfa_symbols_avx512.h - dfa_symbols.h for AVX-512: characters beyond ASCII are looked up together. */
 #include "base/bits.h"
-#include "base/tier.h"
-
-#if defined(ST_X86)
-#define ST_TIER avx512
-#include "base/begin_avx512.h"
 
 #include "split/block_places_avx512.h"
 #include "split/code_points_avx512.h"
 #include "split/dfa_hot.h"
 
-/* A row is 256 code points. The two rows used last are looked up without a branch, as in blocks_avx512.c. */
+/* A row is 256 code points. The two rows used last are looked up without a branch, as in block_rows_avx512.h. */
 typedef struct st_hot_rows {
     uint32_t numbers[2];      /* code point >> 8, in each of the four bytes */
     const uint8_t *halves[2][2]; /* their classes, 128 each; NULL: no row yet */
@@ -23,14 +17,14 @@ static inline __m512i look_up_half(const uint8_t *half, __m512i low)
 }
 
 /* The classes of the characters `these`, 0 for others. */
-ST_FORCE_INLINE __m512i look_up_row(const uint8_t *const *halves, __mmask64 these, placed p)
+ST_FORCE_INLINE __m512i look_up_classes(const uint8_t *const *halves, __mmask64 these, placed p)
 {
     const __m512i classes = _mm512_mask_mov_epi8(look_up_half(halves[0], p.low), _mm512_movepi8_mask(p.low), look_up_half(halves[1], p.low));
     return _mm512_maskz_mov_epi8(these, classes);
 }
 
 /* Replaces the row used less recently by that of the character at `text`. */
-static inline void enter_row(const st_dfa *dfa, const uint8_t *text, st_hot_rows *rows)
+static inline void enter_hot_row(const st_dfa *dfa, const uint8_t *text, st_hot_rows *rows)
 {
     unsigned size;
     const uint32_t number = st_utf8_decode(text, &size) >> 8;
@@ -53,17 +47,17 @@ ST_FORCE_INLINE __m512i find_classes(const st_dfa *dfa, const uint8_t *text, pla
     if (!left)
         return classes;
     if (!rows->halves[1][0]) {
-        enter_row(dfa, text + st_first_bit(left), rows);
-        enter_row(dfa, text + st_first_bit(left), rows);
+        enter_hot_row(dfa, text + st_first_bit(left), rows);
+        enter_hot_row(dfa, text + st_first_bit(left), rows);
     }
     const __mmask64 first = _mm512_mask_cmpeq_epi8_mask(left, p.rows, all(rows->numbers[0]));
     const __mmask64 second = _mm512_mask_cmpeq_epi8_mask(left & ~first, p.rows, all(rows->numbers[1]));
-    classes = _mm512_or_si512(classes, look_up_row(rows->halves[0], first, p));
-    classes = _mm512_or_si512(classes, look_up_row(rows->halves[1], second, p));
+    classes = _mm512_or_si512(classes, look_up_classes(rows->halves[0], first, p));
+    classes = _mm512_or_si512(classes, look_up_classes(rows->halves[1], second, p));
     for (left &= ~(first | second); left;) {
-        enter_row(dfa, text + st_first_bit(left), rows);
+        enter_hot_row(dfa, text + st_first_bit(left), rows);
         const __mmask64 these = _mm512_mask_cmpeq_epi8_mask(left, p.rows, all(rows->numbers[0]));
-        classes = _mm512_or_si512(classes, look_up_row(rows->halves[0], these, p));
+        classes = _mm512_or_si512(classes, look_up_classes(rows->halves[0], these, p));
         left &= ~these;
     }
     return classes;
@@ -82,8 +76,3 @@ ST_FORCE_INLINE void st_put_symbols(const st_dfa *dfa, const uint8_t *text, st_v
         made[at - text] = st_symbol_of(dfa->index, dfa->blocks, st_utf8_decode(at, &size));
     }
 }
-
-#include "split/dfa_hot_template.h"
-
-#include "base/target_end.h"
-#endif

@@ -1,14 +1,8 @@
-/* The splitter on AVX-512, where compares give masks directly. Ice Lake, Zen 4 and later. */
+/* block_rows_avx512.h - block_rows.h for AVX-512: the kinds of characters beyond ASCII are looked up before they become masks. */
 #include "base/bits.h"
-#include "base/tier.h"
 #include "split/block.h"
 #include "split/char_kind.h"
 #include "split/rows.h"
-
-#if defined(ST_X86)
-#define ST_TIER avx512
-#include "base/begin_avx512.h"
-
 #include "split/block_ascii.h"
 #include "split/block_places_avx512.h"
 #include "split/code_points_avx512.h"
@@ -57,7 +51,7 @@ ST_FORCE_INLINE __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t le
 
 /* Copies the kinds at first bytes to the second and third bytes. Continuation bytes at the start of the block get the kind of the
  * last byte of the block before. */
-ST_FORCE_INLINE __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
+ST_FORCE_INLINE __m512i spread_kinds(__m512i kinds, uint64_t tail, st_rows *rows)
 {
     const __m512i one = every(1);
     __m512i from = _mm512_mask_sub_epi8(byte_numbers(), tail, byte_numbers(), one);
@@ -98,7 +92,7 @@ ST_FORCE_INLINE void st_classify_mixed(const st_traits *t, const uint8_t *text, 
     kinds = _mm512_mask_mov_epi8(kinds, cjk, every(ST_FINE_CASELESS));
     if (t->han)
         kinds = _mm512_mask_mov_epi8(kinds, han, every(ST_FINE_HAN));
-    kinds = spread(kinds, b->tail, rows);
+    kinds = spread_kinds(kinds, b->tail, rows);
     if (four)
         kinds = add_fours(text, kinds, four);
     rows->last = _mm512_permutexvar_epi8(every(63), kinds);
@@ -108,7 +102,3 @@ ST_FORCE_INLINE void st_classify_mixed(const st_traits *t, const uint8_t *text, 
     if (t->apart == ST_APART_KANA)
         b->kana = st_spread(st_find_kana(text, v), b->tail, b->tail & b->tail << 1, before->kana);
 }
-
-#include "split/block_template.h"
-#include "base/target_end.h"
-#endif

@@ -2,11 +2,6 @@
  * by vectors. */
 #include "lookup/first_look.h"
 
-#include "base/tier.h"
-
-#if defined(ST_X86)
-#include "base/begin_avx2.h"
-
 #define SPANS 4 /* a lane of 64 bits each */
 
 static inline __m256i each(uint64_t value)
@@ -87,7 +82,7 @@ static inline __m256i starts_of(__m256i end, size_t before)
     return _mm256_blend_epi32(_mm256_permute4x64_epi64(end, 0x90), first, 3);
 }
 
-size_t st_add_pieces_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at, const uint64_t *ends,
+static size_t st_add_pieces_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at, const uint64_t *ends,
                           size_t count)
 {
     const __m256i origin = each(s->first);
@@ -114,7 +109,7 @@ size_t st_add_pieces_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, s
     return done + st_add_pieces_portable(s, hot, text, readable, at, ends + done, count - done);
 }
 
-void st_add_spans_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
+static void st_add_spans_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
     const __m256i origin = each(at - s->first);
     const size_t from = s->waiting_count;
@@ -137,5 +132,3 @@ void st_add_spans_avx2(st_spans *s, const st_hot *hot, const uint8_t *text, size
         st_add_span(s, hot, at + before - s->first, key);
     }
 }
-#include "base/target_end.h"
-#endif

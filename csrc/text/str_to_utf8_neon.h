@@ -1,11 +1,4 @@
-/* The stages of text/ on NEON: valid UTF-8, and str to UTF-8. */
-#include "base/tier.h"
-
-#if defined(ST_ARM)
-#define ST_TIER neon
-#include "base/vector_neon.h"
-
-#include "text/utf8_valid_template.h"
+/* What str_to_utf8_template.h wants of NEON. */
 
 ST_FORCE_INLINE st_lanes points_load(const uint8_t *from, unsigned width)
 {
@@ -50,5 +43,3 @@ ST_FORCE_INLINE void points_narrow(const st_lanes c[4], unsigned width, uint8_t 
 }
 
 #define POINTS_ASCII_APART 0
-#include "text/str_to_utf8_template.h"
-#endif

@@ -1,11 +1,5 @@
-/* Merging side by side on NEON. */
+/* What words_template.h wants of NEON. */
 #include "merge/words.h"
-
-#include "base/tier.h"
-
-#if defined(ST_ARM)
-#define ST_TIER neon
-#include "base/vector_neon.h"
 
 /* Keeps the value of the slot with the wanted key; at most one slot has it. */
 static inline uint64x2_t kept_of_two(const uint64_t *slots, uint64x2_t wanted, uint64x2_t low)
@@ -35,5 +29,3 @@ static inline st_two_found find_two(const uint64_t *const buckets[2], const uint
 }
 
 #include "merge/smallest.h"
-#include "merge/words_template.h"
-#endif

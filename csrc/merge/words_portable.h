@@ -1,4 +1,4 @@
-/* Merging side by side, on whatever the compiler targets by itself. */
+/* What words_template.h wants, in plain C. */
 #include "merge/words.h"
 
 static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
@@ -16,6 +16,3 @@ static inline st_two_found find_two(const uint64_t *const buckets[2], const uint
     const st_two_found two = {find_in_bucket(buckets[0], keys[0]), find_in_bucket(buckets[1], keys[1])};
     return two;
 }
-
-#define ST_TIER portable
-#include "merge/words_template.h"

@@ -5,12 +5,7 @@
  * this changed. Groups take turns: while one waits for its pairs, the others go on. */
 #include "merge/words.h"
 
-#include "base/tier.h"
-
-#if defined(ST_X86)
 #include <string.h>
-
-#include "base/begin_avx512.h"
 
 #include "base/prefetch.h"
 #include "merge/begin_words_avx512.h"
@@ -368,11 +363,11 @@ static void merge_slab(const st_pairs *pairs, slab *s, group *groups)
  * and 0.5 each; from eight on, it is the same or the lanes win. */
 #define FEW_WORDS 6
 
-void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
+static void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
 {
     lanes *l = (lanes *)(void *)((char *)room + (0 - (uintptr_t)room) % LINE);
     if (count <= FEW_WORDS) {
-        st_merge_words_avx2(v, cuts, words, count, room);
+        st_shorten_words_avx2(v, cuts, words, count, 0);
         return;
     }
     for (size_t from = 0; from < count; from += SLAB) {
@@ -380,6 +375,3 @@ void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *word
         merge_slab(&v->pairs, &l->slab, l->groups);
     }
 }
-
-#include "base/target_end.h"
-#endif
