@@ -22,7 +22,7 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
 {
     if (n == 0)
         return ST_OK;
-    uint32_t token = whole ? st_vocab_find(v, text, n) : ST_NONE;
+    const uint32_t token = whole && st_vocab_has(v, ST_MODEL_KEEPS_TOKENS) ? st_vocab_find(v, text, n) : ST_NONE;
     if (token != ST_NONE)
         return put_id(out, v->ids[token]);
     if (engine == ST_ENGINE_FAST)

@@ -158,7 +158,7 @@ static int is_piece(st_whole_pieces pieces, size_t start, size_t end)
 static int is_like_whole_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t *text, st_whole_pieces pieces)
 {
     const size_t n = st_miss_length(s, m), start = s->first + s->starts[m];
-    if (!v->whole.slots)
+    if (!v->whole.slots || !st_vocab_has(v, ST_MODEL_KEEPS_TOKENS))
         return 0;
     const uint32_t token = st_string_find(&v->whole, v->bytes, v->starts, s->hashes[m], text + s->starts[m], n);
     if (token == ST_NONE)

@@ -94,7 +94,7 @@ static st_status merge_words(st_vocab *v, void *scratch, st_word *words, size_t 
     return ST_OK;
 }
 
-#define FACTS (ST_MODEL_MERGES | ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_BYTES)
+#define FACTS (ST_MODEL_MERGES | ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_BYTES | ST_MODEL_KEEPS_TOKENS)
 
 /* clang-format off */
 #define FUNCTIONS \

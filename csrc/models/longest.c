@@ -48,7 +48,7 @@ static st_status finish(st_open *open, st_vocab *v, st_ids *out)
 
 const st_model st_model_longest = {
     .name = "longest",
-    .facts = ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_JOINS | ST_MODEL_KEEPS_BYTES,
+    .facts = ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_JOINS | ST_MODEL_KEEPS_BYTES | ST_MODEL_KEEPS_TOKENS,
     .words = match_words,
     .whole = match,
     .reference = match_reference,

@@ -50,6 +50,7 @@ static st_status push(st_open *open, st_vocab *v, void *scratch, const uint8_t *
 
 const st_model st_model_wordpiece = {
     .name = "wordpiece",
+    .facts = ST_MODEL_KEEPS_TOKENS,
     .holds = ST_HOLD_WHOLE,
     .accepts = has_rule,
     .words = match_words,

@@ -4,7 +4,7 @@
  * which model it is. The models are in models/; only that room knows all of them. A new one is a file there and a row of
  * models/models.c, or comes from outside (native/model.pyx).
  *
- * The ids of a piece depend on the piece alone. A piece that is a token becomes this token, unless it is silent. */
+ * The ids of a piece depend on the piece alone, and a piece of one byte that is a token becomes this token. */
 #ifndef ST_VOCAB_MODEL_H
 #define ST_VOCAB_MODEL_H
 
@@ -18,7 +18,8 @@ enum st_model_facts {
     ST_MODEL_HAS_BYTES = 2,   /* each byte has to be a token */
     ST_MODEL_HAS_CUTS = 4,    /* a border that lies inside no token divides a piece (cut/cuts.h) */
     ST_MODEL_JOINS = 8,       /* a token depends on nothing in front of it, so a text can be encoded from any place (threads/job_seam.c) */
-    ST_MODEL_KEEPS_BYTES = 16 /* the tokens of a piece have its bytes */
+    ST_MODEL_KEEPS_BYTES = 16, /* the tokens of a piece have its bytes */
+    ST_MODEL_KEEPS_TOKENS = 32 /* a piece that is a token becomes this token, unless it is silent */
 };
 
 /* The longest of those below: its bytes and a stand-in at either end have a bit of 64 each. */

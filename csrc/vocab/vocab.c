@@ -302,6 +302,34 @@ static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
     return status;
 }
 
+/* Marks the tokens as unreachable that the model makes something else of. */
+static st_status find_unkept(st_vocab *v, void *scratch, st_ids *ids)
+{
+    for (uint32_t i = 0; i < v->count; i++) {
+        const size_t n = st_token_length(v, i);
+        if (st_token_is_silent(v, i))
+            continue;
+        ids->size = 0;
+        ST_TRY(v->model->whole(v, scratch, st_token_bytes(v, i), n, ids));
+        if (ids->size != 1 || ids->data[0] != v->ids[i])
+            v->left[i] = ST_NONE;
+        ST_TRY(st_go_on(TOKEN_COSTS + n * MERGED_BYTE_COSTS));
+    }
+    return ST_OK;
+}
+
+static st_status try_tokens(st_vocab *v)
+{
+    void *scratch = st_calloc(1, v->model->scratch + 1);
+    st_ids ids = {0};
+    const st_status status = scratch ? find_unkept(v, scratch, &ids) : ST_NO_MEMORY;
+    if (scratch && v->model->release)
+        v->model->release(scratch);
+    st_free(scratch);
+    st_ids_free(&ids);
+    return status;
+}
+
 /* Nothing merges: each token stands for itself, unless it is silent. */
 static void link_none(st_vocab *v, const st_vocab_source *source)
 {
@@ -316,7 +344,9 @@ static st_status link_tokens(st_vocab *v, const st_vocab_source *source, size_t 
 {
     if (!st_vocab_has(v, ST_MODEL_MERGES)) {
         link_none(v, source);
-        return !v->model->accepts || v->model->accepts(v) ? ST_OK : ST_BAD_SPLIT;
+        if (v->model->accepts && !v->model->accepts(v))
+            return ST_BAD_SPLIT;
+        return st_vocab_has(v, ST_MODEL_KEEPS_TOKENS) ? ST_OK : try_tokens(v);
     }
     return source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
 }
@@ -353,7 +383,7 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
         status = link_tokens(v, source, bad);
     if (!status) {
         v->unreachable = st_vocab_count_unreachable(v);
-        if (v->unreachable && !source->splits)
+        if (v->unreachable && (!source->splits || !st_vocab_has(v, ST_MODEL_MERGES)))
             status = take_out_unreachable(v);
     }
     if (!status) {

@@ -5,7 +5,7 @@
  * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
  *
  * The MODEL of the vocabulary (vocab/model.h) says how a piece becomes tokens. Where it does not merge there are no pairs, ids may
- * stand in any order, and every token that is not silent is reachable.
+ * stand in any order, and a token is reachable that its own bytes become as a piece.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_cuts, st_vocab_slots and
  * others) are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
@@ -35,7 +35,7 @@ typedef struct st_vocab {
     uint32_t *sorted_ids; /* NULL where ids ascend; else the ids, ascending, */
     uint32_t *by_id;      /* and the index of each */
     st_pairs pairs;
-    uint32_t unreachable; /* tokens that merging their own bytes does not give back */
+    uint32_t unreachable; /* tokens that the model does not make of their own bytes */
     int monotone;         /* every merged token comes after both its parts */
     uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
@@ -46,8 +46,8 @@ typedef struct st_vocab {
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     st_string_table longs; /* longer ones, by st_hash_bytes */
-    st_string_table whole; /* unreachable tokens, by st_hash_span: text becomes them only as a whole piece, because their own bytes do
-                            * not merge to them. They are in neither of the tables above, so what is looked up there is what merging
+    st_string_table whole; /* unreachable tokens, by st_hash_span: a piece with the bytes of one becomes it where the model keeps
+                            * tokens (ST_MODEL_KEEPS_TOKENS), but not by the model's rule. They are in neither of the tables above, so what is looked up there is what the model
                             * gives, also for a part of a piece. No slots where there is no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *machine;            /* the model's: endless/automaton.h, longest/matcher.h */
@@ -120,7 +120,7 @@ static inline int st_token_is_silent(const st_vocab *vocab, uint32_t index)
     return vocab->right[index] == ST_NO_TOKEN;
 }
 
-/* Whether merging gives this token. */
+/* Whether the model makes this token of its own bytes. */
 static inline int st_token_reachable(const st_vocab *vocab, uint32_t index)
 {
     return vocab->left[index] != ST_NONE || (st_token_length(vocab, index) == 1 && !st_token_is_silent(vocab, index));

@@ -17,6 +17,7 @@ _FACTS = {
     "has_cuts": ST_MODEL_HAS_CUTS,
     "joins": ST_MODEL_JOINS,
     "keeps_bytes": ST_MODEL_KEEPS_BYTES,
+    "keeps_tokens": ST_MODEL_KEEPS_TOKENS,
 }
 
 

@@ -1,5 +1,5 @@
-"""A model that only the tests have (tests/support/toy_model.c): streams, threads, sessions, files, decoding and saved
-states serve it without knowing it. Each is held against the definition below."""
+"""Two models that only the tests have (tests/support/toy_model.c): streams, threads, sessions, files, decoding and saved
+states serve them without knowing them. Each is held against the definition below."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SPECIAL = {"<s>": 5000, "<end>": 5001}
 
 
 @pytest.fixture(scope="module")
-def name(tmp_path_factory):
-    """Compiles the model, and adds it."""
+def toys(tmp_path_factory):
+    """Compiles the models, and adds them."""
     if "backwards" in native.known():
-        return "backwards"
+        return
     compiler = next((each for each in ("cc", "gcc", "clang") if shutil.which(each)), None)
     if compiler is None:
         pytest.skip("no C compiler is here")
@@ -40,22 +40,28 @@ def name(tmp_path_factory):
     sources = [here / "toy_model.c", core / "base" / "alloc.c"]
     command = [compiler, "-std=c11", "-O2", "-shared", "-fPIC", f"-I{core}", *map(str, sources), "-o", made]
     subprocess.run(command, check=True)
-    model = ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(made), "toy_model"))
+    library = ctypes.CDLL(made)
     capsule = ctypes.pythonapi.PyCapsule_New
     capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     mark = ctypes.create_string_buffer(native.CAPSULE.encode())
-    found = capsule(model, mark, None)
-    added = native.add(found)
-    with pytest.raises(ValueError, match="there already"):
-        native.add(found)
-    return added
+    for model, name in (("toy_model", "backwards"), ("strict_model", "strictly")):
+        found = capsule(ctypes.addressof(ctypes.c_char.in_dll(library, model)), mark, None)
+        assert native.add(found) == name
+        with pytest.raises(ValueError, match="there already"):
+            native.add(found)
 
 
-def backwards(tokens: dict[bytes, int], piece: bytes) -> list[int]:
-    """The definition: from the end, the longest token that what is left ends with."""
+@pytest.fixture(params=["backwards", "strictly"])
+def name(request, toys):
+    return request.param
+
+
+def backwards(tokens: dict[bytes, int], piece: bytes, is_strict: bool) -> list[int]:
+    """The definition: from the end, the longest token that what is left ends with; if strict, that is not all of it."""
     ids: list[int] = []
     while piece:
-        token = next(piece[at:] for at in range(len(piece)) if piece[at:] in tokens)
+        least = int(is_strict and len(piece) > 1)
+        token = next(piece[at:] for at in range(least, len(piece)) if piece[at:] in tokens)
         ids.insert(0, tokens[token])
         piece = piece[: -len(token)]
     return ids
@@ -65,7 +71,7 @@ class Case:
     """An encoding of random tokens, and texts with names of special tokens."""
 
     def __init__(self, name: str, seed: int, is_split: bool) -> None:
-        self.rng = random.Random(seed)
+        self.rng, self.is_strict = random.Random(seed), name == "strictly"
         self.alphabet = self.rng.choice(ALPHABETS)
         self.tokens = random_tokens(self.rng, self.alphabet)
         self.is_split, packed = is_split, pack_listed(self.tokens, name)
@@ -79,6 +85,9 @@ class Case:
             for _ in range(parts)
         )
 
+    def merge(self, piece: bytes) -> list[int]:
+        return backwards(self.tokens, piece, self.is_strict)
+
     def ids(self, text: str) -> list[int]:
         """By the definition."""
         found: list[int] = []
@@ -87,7 +96,7 @@ class Case:
                 found.append(SPECIAL[part])
                 continue
             for piece in re.findall(WORDS, part) if self.is_split else [part]:
-                found += backwards(self.tokens, piece.encode())
+                found += self.merge(piece.encode())
         return found
 
 
@@ -98,7 +107,8 @@ def case(request, name):
 
 def test_what_holds_of_it(name):
     kind = model_named(name)
-    assert (kind.name, kind.merges, kind.keeps_bytes, kind.kernels) == ("backwards", False, True, None)
+    assert (kind.name, kind.merges, kind.keeps_bytes, kind.kernels) == (name, False, True, None)
+    assert ("keeps_tokens" in native.facts(name)) == (name == "backwards")
     with pytest.raises(VocabularyError, match="no model 'forwards'; there are bpe"):
         native.facts("forwards")
 
@@ -197,9 +207,7 @@ def test_images_pickles_and_fingerprints(case):
     start = -room.ctypes.data % 64
     room[start : start + len(image)] = image
     opened = Vocab(None, None, None, None, SPECIAL, image=memoryview(room)[start : start + len(image) - 64])
-    assert opened.model == vocab.model and opened.merge(b"abab") == vocab.merge(b"abab") == backwards(
-        case.tokens, b"abab"
-    )
+    assert opened.model == vocab.model and opened.merge(b"abab") == vocab.merge(b"abab") == case.merge(b"abab")
     again, text = pickle.loads(pickle.dumps(case.enc)), case.text()
     assert again.encode(text, allowed_special="all") == case.ids(text) and again.fingerprint == case.enc.fingerprint
     matched = case.enc.with_longest_match()
@@ -207,6 +215,6 @@ def test_images_pickles_and_fingerprints(case):
 
 
 def test_what_has_no_form_for_it_is_refused(case, tmp_path):
-    with pytest.raises(ValueError, match="is of backwards, which none of these files can say"):
+    with pytest.raises(ValueError, match=rf"is of {case.enc._vocab.model}, which none of these files can say"):
         save(case.enc, tmp_path / "a.tiktoken")
     assert family_or_reason(case.enc) == (None, "a model for which there are no kernels")

@@ -1,13 +1,15 @@
-/* A model for tests/models/test_new_model.py: from the end of a piece, always the longest token that what is left ends with. So no id
- * is certain before the end, but at a cut. */
+/* Two models for tests/models/test_new_model.py. "backwards": from the end of a piece, always the longest token that what is left ends
+ * with. So no id is certain before the end, but at a cut. "strictly": the same, but what is left becomes no token as a whole unless it
+ * is one byte. So a piece that is a token becomes others, and a border that lies in no token is no cut. */
 #include "vocab/vocab.h"
 
 static uint32_t last_token(const st_vocab *v, const uint8_t *text, size_t n)
 {
+    const size_t most = st_vocab_has(v, ST_MODEL_KEEPS_TOKENS) || n == 1 ? n : n - 1;
     uint32_t last = ST_NONE;
     for (uint32_t i = 0; i < v->count; i++) {
         const size_t size = st_token_length(v, i);
-        if (size <= n && !memcmp(text + n - size, st_token_bytes(v, i), size) && (last == ST_NONE || size > st_token_length(v, last)))
+        if (size <= most && !memcmp(text + n - size, st_token_bytes(v, i), size) && (last == ST_NONE || size > st_token_length(v, last)))
             last = i;
     }
     return last;
@@ -43,7 +45,13 @@ static st_status whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n
 }
 
 const st_model toy_model = {.name = "backwards",
-                            .facts = ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_BYTES,
+                            .facts = ST_MODEL_HAS_BYTES | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_BYTES | ST_MODEL_KEEPS_TOKENS,
                             .words = words,
                             .whole = whole,
                             .reference = reference};
+
+const st_model strict_model = {.name = "strictly",
+                               .facts = ST_MODEL_HAS_BYTES | ST_MODEL_KEEPS_BYTES,
+                               .words = words,
+                               .whole = whole,
+                               .reference = reference};

@@ -11,6 +11,7 @@ cdef extern from "vocab/model.h" nogil:
         ST_MODEL_HAS_CUTS
         ST_MODEL_JOINS
         ST_MODEL_KEEPS_BYTES
+        ST_MODEL_KEEPS_TOKENS
     ctypedef struct st_model:
         const char *name
         unsigned facts
