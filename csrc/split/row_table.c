@@ -1,6 +1,7 @@
 /* The tables of the bundled patterns (rows.h, row_tables.h), in the form that st_dfa_new reads. */
 #include "base/alloc.h"
 #include "split/dfa.h"
+#include "split/char_kind.h"
 #include "split/dfa_table.h"
 #include "split/row_tables.h"
 
@@ -12,6 +13,22 @@
 
 #define OF_KINDS (2 * sizeof st_kind_blocks / ST_DFA_BLOCK)
 #define OTHERS 2 /* blocks with a character that is listed: ASCII, and that of U+017F */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* row_tables.h */
+typedef struct row_table {
+    uint32_t classes, states;
+    const uint8_t *kinds;
+    const uint16_t *others, *entries, *ops;
+    size_t other_count, op_count;
+} row_table;
+
+#define ROW(name, family, classes) \
+    [family] = {classes, COUNT(name##_entries) / (classes), name##_kinds, name##_others, name##_entries, name##_ops, \
+                COUNT(name##_others) / 2, COUNT(name##_ops)},
+
+static const row_table row_tables[] = {ST_EACH_ROW_TABLE(ROW)};
 
 /* The parts of a table. */
 typedef struct parts {
