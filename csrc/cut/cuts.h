@@ -32,9 +32,9 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
 /* Bytes of a STRETCH: the text that a tier with vectors cuts at once. */
 #define ST_CUT_STRETCH 256
 
-/* The stage cuts_of_pieces (base/tier.h) takes the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_CUT_STRETCH bytes, and
- * cuts the long ones. It writes where the spans end, counted from `at`, and returns how many; *pieces receives the number of pieces. `spans` has room for
- * ST_CUT_STRETCH + 16. A tier without it cuts pieces one by one. */
+/* The stage cuts_of_pieces (base/tier.h) takes the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within
+ * ST_CUT_STRETCH bytes, and cuts the long ones. It writes where the spans end, counted from `at`, and returns how many; *pieces
+ * receives the number of pieces. `spans` has room for ST_CUT_STRETCH + 16. A tier without it cuts pieces one by one. */
 
 /* The last border in text[0..n) (whole characters) that is a cut, 0 if there is none. */
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n);

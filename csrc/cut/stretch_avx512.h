@@ -243,7 +243,8 @@ static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, 
     const __m512i mixed_right = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_RIGHT));
     lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* equal only where both are 0 */
     lanes &= _mm512_cmpgt_epu32_mask(part, whole) | _mm512_testn_epi32_mask(part, part);
-    const hashes l = border_hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = border_hashes_of(_mm512_xor_si512(right_part, mixed_right));
+    const hashes l = border_hashes_of(_mm512_xor_si512(left_part, mixed_left));
+    const hashes r = border_hashes_of(_mm512_xor_si512(right_part, mixed_right));
     return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right), tables->partial_shift);
 }
 

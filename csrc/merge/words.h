@@ -23,12 +23,12 @@ typedef struct st_two_found {
     uint32_t first, second;
 } st_two_found;
 
-/* The tokens of each word by merging alone: of valid UTF-8, 1 <= n <= ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM
- * bytes of any content, where AVX-512 has its lanes: too much for the stack of a small thread. */
+/* The stage merge_words (base/tier.h) gives the tokens of one or more words by merging alone: of valid UTF-8, 1 <= n <=
+ * ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM bytes of any content, where
+ * AVX-512 has its lanes: too much for the stack of a small thread. */
 #define ST_WORDS_ROOM ((size_t)112 << 10)
-void st_merge_words(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
 
-/* The same as st_merge_words, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
+/* The same, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
  * for a lane, and for few words. */
 void st_shorten_words_avx2(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough);
 

@@ -1,4 +1,5 @@
 /* Byte pair encoding. The second model is that of vocabularies with fragments of characters that texts can hold (vocab/vocab.h). */
+#include "base/tier.h"
 #include "cut/cuts.h"
 #include "endless/long_piece.h"
 #include "merge/runs.h"
@@ -88,9 +89,10 @@ static st_status merge_reference(const st_vocab *v, void *scratch, const uint8_t
 /* The cuts are built when the first piece is long enough to be cut. Until then all words begin as bytes. */
 static st_status merge_words(st_vocab *v, void *scratch, st_word *words, size_t count)
 {
-    if (count)
-        st_sure_pairs_prepare(v, count);
-    st_merge_words(v, st_vocab_cuts_built(v), words, count, ((bpe_scratch *)scratch)->words_room);
+    if (!count)
+        return ST_OK;
+    st_sure_pairs_prepare(v, count);
+    st_tier()->merge_words(v, st_vocab_cuts_built(v), words, count, ((bpe_scratch *)scratch)->words_room);
     return ST_OK;
 }
 

@@ -1,4 +1,4 @@
-/* block_template.h - text to piece ends, 64 bytes at a time: st_split_blocks (blocks.h) for the tier of the file that includes it
+/* block_template.h - text to piece ends, 64 bytes at a time: the stage split_blocks (blocks.h) for the tier of the file that includes it
  * (base/vector.h), after what differs from tier to tier; block_rows.h and block_places.h have it for most:
  *
  *     st_rows                       what it remembers from one block to the next; all 0 where the text begins
@@ -80,7 +80,7 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, st
                  (t.other == ST_OTHER_VISIBLE ? b->control : 0));
 }
 
-/* A call of st_split_blocks: its arguments, and where it stands. `here` is the block at text + at, or the last one, and `next` the
+/* A call of the stage: its arguments, and where it stands. `here` is the block at text + at, or the last one, and `next` the
  * one behind it. The two pointers are swapped from block to block. Copying the masks would read them as vectors right after they
  * were written one by one, which stalls. */
 typedef struct st_block_run {

@@ -11,11 +11,9 @@ typedef struct st_split_progress {
     size_t hard;    /* offset + 1 of a place that blocks cannot decide; 0: none, the text or the room has ended */
 } st_split_progress;
 
-/* Splits by a row (rows.h) text[0..n), valid UTF-8 in whole characters; a piece starts at text[0]. Writes base + the offset of each further start
- * that is certain whatever follows the text: white space at the end, and what may become a contraction, is left for later. Goes on
- * as long as there is room for 128 ends, and may write further values behind the ends that it counts. A stage
- * (base/tier.h). */
-st_split_progress st_split_blocks(st_split_family family, const uint8_t *text, size_t n, uint64_t base, uint64_t *ends,
-                                  size_t capacity);
+/* The stage split_blocks (base/tier.h) splits by a row (rows.h) text[0..n), valid UTF-8 in whole characters; a piece starts at
+ * text[0]. It writes base + the offset of each further start that is certain whatever follows the text: white space at the end, and
+ * what may become a contraction, is left for later. It goes on as long as there is room for 128 ends, and may write further values
+ * behind the ends that it counts. */
 
 #endif

@@ -1,6 +1,7 @@
 /* Splits by blocks, and between them by the table; and functions of a state alone. */
 #include "split/scan.h"
 
+#include "base/tier.h"
 #include "base/utf8.h"
 #include "split/block.h"
 #include "split/blocks.h"
@@ -83,8 +84,8 @@ static void detour(feed *f, size_t limit)
 static void feed_blocks(feed *f, size_t *reach)
 {
     const size_t from = f->at;
-    const st_split_progress p = st_split_blocks(f->pattern.family, f->text + from, f->n - from, f->origin + from,
-                                              f->ends + f->count, f->capacity - f->count);
+    const st_split_progress p = st_tier()->split_blocks(f->pattern.family, f->text + from, f->n - from, f->origin + from,
+                                                        f->ends + f->count, f->capacity - f->count);
     f->count += p.count;
     f->at += p.advance;
     if (p.hard) {

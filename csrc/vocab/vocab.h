@@ -47,8 +47,9 @@ typedef struct st_vocab {
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     st_string_table longs; /* longer ones, by st_hash_bytes */
     st_string_table whole; /* unreachable tokens, by st_hash_span: a piece with the bytes of one becomes it where the model keeps
-                            * tokens (ST_MODEL_KEEPS_TOKENS), but not by the model's rule. They are in neither of the tables above, so what is looked up there is what the model
-                            * gives, also for a part of a piece. No slots where there is no such token */
+                            * tokens (ST_MODEL_KEEPS_TOKENS), but not by the model's rule. They are in neither of the tables above,
+                            * so what is looked up there is what the model gives, also for a part of a piece. No slots where there is
+                            * no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *machine;            /* the model's: endless/automaton.h, longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
