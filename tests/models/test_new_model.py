@@ -1,5 +1,5 @@
-"""Two models that only the tests have (tests/support/toy_model.c): streams, threads, sessions, files, decoding and saved
-states serve them without knowing them. Each is held against the definition below."""
+"""Two models that only the tests have (tests/support/toy_model.c): streams, threads, sessions, files, decoding and
+saved states serve them without knowing them. Each is held against the definition below."""
 
 from __future__ import annotations
 
