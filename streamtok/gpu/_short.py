@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +10,8 @@ from ._job import BLOCK, JOB, SHORT_STRETCH, place_in
 from ._text import ShortText
 
 if TYPE_CHECKING:
-    from ..native.launch import TextLaunch
-    from ..protocols import DeviceArray, HostArray, Record
+    from ..protocols import DeviceArray, Record
     from ._device import PreparedLaunch
-    from ._names import Names
 
 
 def _number_of(field: str) -> int:
@@ -55,21 +51,3 @@ class ShortCall:
         numbers = self.numbers
         numbers[_MARKS], numbers[_ROWS] = self._text + text.size, self._text + text.place_of_rows
         numbers[_ROW_STARTS], numbers[_ROW_COUNT] = starts, text.rows
-
-
-@dataclasses.dataclass(frozen=True)
-class Quick:
-    """A launch for texts of up to `most` bytes, which may write ids to `out`, at an address. It looks for `names`, and
-    holds addresses of an engine that is at this place. note: to be called when a launch is done."""
-
-    launch: TextLaunch
-    out: HostArray
-    address: int
-    most: int
-    names: Names
-    place: object
-    note: Callable[[], None]
-
-    def serves(self, size: int, names: Names, engine: Any) -> bool:
-        """Whether it may be used for a text of so many bytes, or characters."""
-        return size <= self.most and self.names is names and self.place == engine.place

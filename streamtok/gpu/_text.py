@@ -1,4 +1,5 @@
-"""Texts as the kernels take them: one as it lies, or many, each from a block of its own on (csrc/cuda/job.h)."""
+"""Texts as the kernels take them: one as it lies, or many, each from a block of its own on (csrc/cuda/job.h); and what
+is asked of their ids."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ import numpy as np
 from ._job import BLOCK, PACKING, PASSAGE_ID
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, HostArray
+    from ..protocols import ArrayCoder, DeviceArray, HostArray, Places
     from ._device import CudaDevice
+    from ._names import Names
 
 
 @dataclasses.dataclass
@@ -54,9 +56,31 @@ class ShortText:
         return bytes_in_blocks(self.size // BLOCK, 0)
 
 
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is asked of the ids, whatever the text.
+
+    coder: the core's, for what the device does not take; None: such texts are not asked for. trusted: Python vouches
+    for the UTF-8. may_lend: arrays on the host may be read-only.
+    """
+
+    coder: ArrayCoder | None
+    names: Names
+    dtype: np.dtype[Any]
+    trusted: bool = False
+    may_lend: bool = False
+
+
 def bytes_in_blocks(blocks: int, rows: int) -> int:
     """Room for so many blocks, their marks and rows, as Layout.write_blocks writes them."""
     return -(-(BLOCK + 1) * blocks // 16) * 16 + 8 * rows
+
+
+def starts_of(sizes: Places, in_blocks: bool) -> tuple[Places, int]:
+    """(where texts of these sizes begin, each in a block of its own or one behind the other; where the last ends)."""
+    taken = BLOCK * -(-sizes // BLOCK) if in_blocks else sizes
+    ends = np.cumsum(taken)
+    return ends - taken, int(ends[-1]) if len(ends) else 0
 
 
 def pack(

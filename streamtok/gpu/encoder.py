@@ -21,10 +21,12 @@ from . import _open
 from ._engine import SHORT
 from ._errors import explained
 from ._fits import family_or_reason, modules_for
+from ._launch import Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, host_slices, own_rows, slices, utf8_of
-from ._slot import Request, Slot, Station
+from ._slot import Slot
+from ._text import Request
 from ._waiting import complete
 from .ids.decode import Kernels
 from .ids.jobs import FAMILY, IDS
@@ -188,7 +190,7 @@ class GpuEncoder:
             there = self._device.adopt(text)
             if there is None or len(_flat(there)) > self._short_size:
                 return None
-            return self._slot.encode_short_there(there, request)
+            return self._slot.short_on_device(there, request)
         except (MemoryError, HasSurrogates):
             return None  # the other way gives memory back first, or mends the text
 
@@ -196,8 +198,7 @@ class GpuEncoder:
         texts = Texts([text])
         if not 0 < texts.count_units() <= self._short_size:
             return None
-        found = self._slot.encode_short(texts, request)
-        return None if found is None else found[0]
+        return self._slot.short_to_device(texts, request)
 
     def encode_batch(
         self,

@@ -23,10 +23,12 @@ from ._engine import SHORT_ON_HOST, SHORT_ROWS
 from ._errors import DeviceError, explained
 from ._fits import modules_for
 from ._lane import PINNED
+from ._launch import Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, leave_in_peace, row_starts_of, run_in_order
 from ._pieces import host_slices
-from ._slot import Request, Slot, Station
+from ._slot import Slot
+from ._text import Request
 from .encoder import family_for, ordinal_of
 
 if TYPE_CHECKING:
@@ -216,7 +218,7 @@ class GpuPipeline:
             request = Request(None, self._names.of(matchers), self._dtype, may_lend=may_lend)
             self._plain_requests[may_lend] = request
         try:
-            return self._free.lend(1, False, _on_first, Slot.encode_quickly, text, request)
+            return self._free.lend(1, False, _on_first, Slot.quickly, text, request)
         except MemoryError:
             return None  # the other way gives memory back first
         except Exception:
@@ -224,13 +226,13 @@ class GpuPipeline:
                 raise
 
     def _short(self, texts: Texts, matchers: NamePair, out: Any, may_lend: bool) -> Any:
-        """(ids, row starts) of short texts, as Slot.encode_short gives them; None where it takes more than that: a name
-        in them, broken UTF-8, slots in use."""
+        """(ids, row starts) of short texts, as Slot.short_to_host() gives them; None where it takes more than that: a
+        name in them, broken UTF-8, slots in use."""
         if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.count_units() <= min(SHORT_ON_HOST, self.chunk):
             return None
         request = Request(None, self._names.of(matchers), self._dtype, texts.trusted, may_lend)
         try:
-            return self._free.lend(1, False, _on_first, _encode_short, texts, request, out)
+            return self._free.lend(1, False, _on_first, _to_host, texts, request, out)
         except (MemoryError, HasSurrogates):
             return None  # the other way gives memory back first, or mends the texts
 
@@ -293,8 +295,8 @@ def _on_first(slots: list[Slot], call: Callable[..., Any], *arguments: Any) -> A
     return on_failure(partial(call, slots[0], *arguments), partial(leave_in_peace, slots))
 
 
-def _encode_short(slot: Slot, texts: Texts, request: Request, out: Any) -> Any:
-    return within(slot.stream, slot.encode_short, texts, request, True, out)
+def _to_host(slot: Slot, texts: Texts, request: Request, out: Any) -> Any:
+    return within(slot.stream, slot.short_to_host, texts, request, out)
 
 
 def _on_all(slots: list[Slot], works: list[Work], output: Output) -> list[Any]:

@@ -18,7 +18,7 @@ from streamtok import gpu
 from streamtok.gpu import _open, _select, stream
 from streamtok.gpu._names import Names
 from streamtok.gpu._shapes import Module
-from streamtok.gpu._slot import Request
+from streamtok.gpu._text import Request
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 

@@ -112,16 +112,16 @@ def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch
         want = outcome(enc.encode_ragged, texts, allowed_special="all")
         ways.clear()
         assert outcome(enc.encode_ragged, texts, allowed_special="all", device="cuda") == want
-        assert [way for way in ways if way != "encode_short"] == list(wanted)
+        assert [way for way in ways if way != "short_to_host"] == list(wanted)
 
     count_calls("encode_host")
-    count_calls("_encode_normal")
-    count_calls("encode_short")
+    count_calls("_brought_without_names")
+    count_calls("short_to_host")
     for text in ("plain text caf\u00e9", "caf\u00e9 한국".encode(), "cafe\u0301", b"cafe\xcc\x81"):
         ways.clear()
         assert enc.encode_to_numpy(text, device="cuda").tolist() == enc.encode_to_numpy(text).tolist()
         is_normal = "\u0301" not in (text if isinstance(text, str) else text.decode())
-        assert ways == ([] if is_normal else ["encode_short"])
+        assert ways == ([] if is_normal else ["short_to_host"])
     kinds = ["plain text ", "caf\u00e9 ", "cafe\u0301 ", "\u212b and \u2126 ", "한국 ", "\u1100\u1161\u11a8 "]
     for count in (1, 2, 9, 200):
         texts: list[Any] = ["".join(rng.choices(kinds, k=rng.randint(0, 30))) for _ in range(count)]
@@ -129,8 +129,8 @@ def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch
         texts[1::3] = [text.encode() for text in texts[1::3]]
         check_ids(texts)
     check_ids(["caf\u00e9 <s>", "cafe\u0301"], "encode_host")  # the name stands in a text that is left as it is
-    check_ids(["cafe\u0301 <s>", "cafe\u0301"], "encode_host", "_encode_normal")
-    check_ids(["e\u0301e\u0301 text", "plain"], "encode_host", "_encode_normal")  # normalized, it holds a name
+    check_ids(["cafe\u0301 <s>", "cafe\u0301"], "encode_host", "_brought_without_names")
+    check_ids(["e\u0301e\u0301 text", "plain"], "encode_host", "_brought_without_names")  # normalized, it holds a name
     check_ids([b"cafe\xcc\x81", b"caf\xe9"], "encode_host")  # not UTF-8
 
 
