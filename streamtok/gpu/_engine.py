@@ -347,17 +347,17 @@ class Engine(BaseEngine):
 
     def text_launch(
         self, room: HostArray, dtype: np.dtype[Any], names: Sought | None, normalizer: Normalizer | None
-    ) -> tuple[TextLaunch, object]:
+    ) -> tuple[TextLaunch, object, object]:
         """(what encodes one text after another that the normalizer leaves as it is, in `room`, pinned uint8 with 16
         bytes more, into pinned memory of the dtype, on the stream that is current; `place` as long as it may be
-        used)."""
+        used; what it points to besides, to be kept as long)."""
         call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, dtype, False), names)
         assert self._report is not None
         report, tokens = self._report.view(np.uint8), _count_of("tokens")
         doubts = _count_of("flags"), _count_of("specials"), _count_of("huge")
         most, stream = self._device.blocks_for("short", 1 << 20), self._device.current_stream()
         facts = report, tokens, doubts, FLAG_ROOM, room, normalizer, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
-        return TextLaunch(call.launch.launch, call.numbers, OF_ONE_TEXT, *facts), self.place
+        return TextLaunch(call.launch.launch, call.numbers, OF_ONE_TEXT, *facts), self.place, call
 
     @property
     def place(self) -> object:

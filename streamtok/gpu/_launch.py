@@ -73,7 +73,7 @@ class Station:
 @dataclasses.dataclass(frozen=True)
 class Quick:
     """A launch for texts of up to `most` bytes, which may write ids to `out`, at an address. It looks for `names`, and
-    holds addresses of an engine that is at this place. note: to be called when a launch is done."""
+    holds addresses of an engine that is at this place, and of what is held. note: to be called after a launch."""
 
     launch: TextLaunch
     out: HostArray
@@ -81,6 +81,7 @@ class Quick:
     most: int
     names: Names
     place: object
+    held: object
     note: Callable[[], None]
 
     def serves(self, size: int, names: Names, engine: Any) -> bool:
@@ -132,8 +133,8 @@ class OneLaunch(Lane):
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
         most = min(SHORT_ON_HOST, short_room(size))
         room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
-        launch, place = self.engine.text_launch(room, request.dtype, sought, self.station.normalizer)
-        return Quick(launch, out, out.ctypes.data, most, request.names, place, self.engine.note_short)
+        launch, place, held = self.engine.text_launch(room, request.dtype, sought, self.station.normalizer)
+        return Quick(launch, out, out.ctypes.data, most, request.names, place, held, self.engine.note_short)
 
     def _run(self, quick: Quick, text: str | bytes, out: int, room: int) -> int:
         """How many ids there are, though there be no room for all of them; -1 where the text is none for this."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import weakref
 
 import numpy as np
 import oracle
@@ -131,3 +132,13 @@ def test_a_call_that_is_interrupted_gives_its_slot_back(devices):
             call(argument)
         devices[0].failure = None
         assert pipeline.encode("a b c").tolist() == enc.encode("a b c")
+
+
+def test_a_launch_keeps_the_names_that_it_looks_for(devices):
+    """Also when a launch for other names came between, whose engine then forgets the first ones."""
+    pipeline = gpu.GpuPipeline(streamtok.get_encoding("cl100k_base"), slots=1)
+    pipeline.encode("some text", allowed_special="all")
+    sought = weakref.ref(pipeline._slots[0].engine._names[1])
+    pipeline.encode_batch(["some", "text"], allowed_special={"<|endoftext|>"}, disallowed_special=())
+    assert sought() is not None
+    assert pipeline.encode("some text", allowed_special="all").tolist() == pipeline.encoding.encode("some text")
