@@ -214,13 +214,13 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
 
         model, vocab = load(path, cache, choice() != "package")
         self = cls.__new__(cls)
-        if not isinstance(model, dict):
+        if not isinstance(model, tuple):
             self._become(model=model, engine=engine, pattern_seconds=pattern_seconds, vocab=vocab)
         elif vocab is None:
-            self.__init__(**model, engine=engine, pattern_seconds=pattern_seconds)  # type: ignore[misc]
+            self.__init__(**model._asdict(), engine=engine, pattern_seconds=pattern_seconds)  # type: ignore[misc]
         else:
-            self._pattern_seconds, self._packed = pattern_seconds, model["mergeable_ranks"]
-            self._set_up(model["name"], model["pat_str"], vocab, model["special_tokens"], None, engine)
+            self._pattern_seconds, self._packed = pattern_seconds, model.mergeable_ranks
+            self._set_up(model.name, model.pat_str, vocab, model.special_tokens, None, engine)
         return self
 
     @classmethod

@@ -163,7 +163,7 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
 
 def shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     """Names of the ids that have several, as one of o200k_harmony has. An added token may be that of a byte, too."""
-    of_bytes = () if encoding._model is None or encoding._model.parts.by_bytes else encoding._model.raw
+    of_bytes = () if encoding._model is None or encoding._model.parts.model.by_bytes else encoding._model.raw
     if not of_bytes and len(set(encoding._added_tokens.values())) == len(encoding._added_tokens):
         return {}
     names: dict[int, list[bytes]] = {}

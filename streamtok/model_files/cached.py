@@ -42,6 +42,7 @@ from ..patterns import give_table, table_of
 from ..patterns.compiled import TABLE_VERSION, CompiledPattern
 from ..patterns.compose import Stage
 from ..patterns.engine import splitter_of
+from .description import Ranks
 from .field import Field
 from .model import Model, parts_of, vocabulary_of
 from .read import read_model, sources_of
@@ -65,10 +66,10 @@ PREFIX = "model-"
 
 
 class Opened(NamedTuple):
-    """A Model, or the arguments of class Encoding for a file of ranks; and the core's Vocab of its tables, None where
+    """A Model, or Ranks; and the core's Vocab of its tables, None where
     there are none."""
 
-    model: Model | dict[str, Any]
+    model: Model | Ranks
     vocab: Vocab | None
 
 
@@ -194,10 +195,9 @@ def _opened(data: memoryview, path: str, place: str) -> Opened:
     if about["pattern"] is not None and split is not None:  # before anything compiles it
         give_table(split, _pattern(about["pattern"], bytes(body[size:])))
     name = _named(about["name"], path)
-    model: Model | dict[str, Any]
+    model: Model | Ranks
     if about["model"] is None:
-        model = {"name": name, "pat_str": about["split"], "special_tokens": about["special"]}
-        model["mergeable_ranks"] = _ranked(vocab)
+        model = Ranks(name, about["split"], _ranked(vocab), about["special"])
     else:
         whole = Field(about["model"], name)
         model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole), about["empty"])
@@ -269,7 +269,7 @@ def build(path: str | os.PathLike[str]) -> str:
     return place
 
 
-def _read_steady(path: str | os.PathLike[str], key: str) -> Model | dict[str, Any]:
+def _read_steady(path: str | os.PathLike[str], key: str) -> Model | Ranks:
     """The model of files whose digest is `key`. Raises OSError where it is another one meanwhile."""
     model = read_model(path)
     if _key_of(os.fspath(path)) != key:
@@ -277,7 +277,7 @@ def _read_steady(path: str | os.PathLike[str], key: str) -> Model | dict[str, An
     return model
 
 
-def _keep(place: str, path: str | os.PathLike[str], model: Model | dict[str, Any]) -> None:
+def _keep(place: str, path: str | os.PathLike[str], model: Model | Ranks) -> None:
     """Raises OSError where the tables cannot be written."""
     folder = os.path.dirname(place)
     os.makedirs(folder, exist_ok=True)
@@ -287,22 +287,22 @@ def _keep(place: str, path: str | os.PathLike[str], model: Model | dict[str, Any
     _remove_unused(folder, place)
 
 
-def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
+def _write(place: str, given: str, model: Model | Ranks) -> None:
     about: dict[str, Any] = {"source": os.path.abspath(given), "model": None, "special": {}, "decoded": [], "raw": []}
-    about["name"] = _name_of(model.name if isinstance(model, Model) else model["name"], given)
+    about["name"] = _name_of(model.name, given)
     packed: PackedVocabulary
     split: Split | None
     stages: Split | None
     if isinstance(model, Model):
         packed, split, decoded = model.vocabulary, model.parts.stages, model.decoded
-        stages = model.stages if model.parts.by_bytes else None  # the lists have words with blanks
+        stages = model.stages if model.parts.model.by_bytes else None  # the lists have words with blanks
         about |= {"model": model.record, "raw": model.raw, "empty": model.empty}
         about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
         about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
     else:
-        ranks, split, decoded = model["mergeable_ranks"], model["pat_str"], {}
-        packed = ranks if isinstance(ranks, PackedVocabulary) else pack_ranks(ranks)
-        about |= {"split": split, "special": model["special_tokens"]}
+        ranks, split, decoded = model.mergeable_ranks, model.pat_str, {}
+        packed = ranks if isinstance(ranks, PackedVocabulary) else pack_ranks(dict(ranks))
+        about |= {"split": split, "special": model.special_tokens}
         stages = split
     table = None if split is None else table_of(split)
     about["pattern"] = None if table is None else [[len(x)] if isinstance(x, bytes) else x for x in table]

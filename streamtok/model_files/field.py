@@ -14,6 +14,14 @@ _MOST_DIGITS = 1000  # the largest number in files of transformers, which stands
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false", int: "a whole number"}
 
 
+def text_of(data: bytes, path: str) -> str:
+    """The text of the bytes of a file. VocabularyError: they are not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"byte {error.start} is not UTF-8: {error.reason}", path) from None
+
+
 class Field:
     """A value in a JSON file.
 
@@ -27,6 +35,11 @@ class Field:
 
     def __init__(self, value: Any, path: str, place: str = "") -> None:
         self.value, self.path, self.place = value, path, place
+
+    @classmethod
+    def parse_bytes(cls, data: bytes, path: str) -> Field:
+        """The same of the bytes of a file. VocabularyError: also where they are not UTF-8."""
+        return cls.parse(text_of(data, path), path)
 
     @classmethod
     def parse(cls, text: str, path: str) -> Field:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import VocabularyError, shown
 from ..load import read_file
-from .field import Field
+from .field import Field, text_of
 from .model import Model
 
 Reader = Callable[[bytes, str, Callable[[Any], None]], Model]
@@ -71,16 +71,9 @@ def read_folder(folder: str, read: Reader) -> Model:
     )
 
 
-def _text_of(path: str) -> str:
-    try:
-        return read_file(path).decode()
-    except UnicodeDecodeError as error:
-        raise VocabularyError(f"byte {error.start} is not UTF-8: {error.reason}", path) from None
-
-
 def _json_of(folder: str, name: str) -> Field | None:
     path = os.path.join(folder, name)
-    return Field.parse(_text_of(path), path) if os.path.isfile(path) else None
+    return Field.parse_bytes(read_file(path), path) if os.path.isfile(path) else None
 
 
 # ==== What stands beside a tokenizer.json ====
@@ -231,7 +224,7 @@ def _added_of_pair(folder: str, config: Field, vocab: Field, defaults: dict[str,
 
 
 def _merges(path: str) -> list[str]:
-    lines = _text_of(path).split("\n")
+    lines = text_of(read_file(path), path).split("\n")
     heading = lines[0].startswith("#version")
     if lines[-1]:
         raise VocabularyError("the last line is cut off: it has no line break", path, len(lines))

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import repeat
 from typing import Any
 
-from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.models import model_named
 from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
-from ..native.merges import FIRST_FRAGMENT
+from ..native.merges import FIRST_FRAGMENT, SILENT
 from ..native.normal import Normalizer
 from ..native.steps import lazy
 from ..patterns import table_of
-from ..patterns.compose import Split, Stage, byte_rules
-from .characters import has_level, read_joining, read_spaces, read_spelling
+from ..patterns.compose import Split, Stage
+from .description import AddedToken, Description
 from .field import Field
+from .kinds import read_kind
 from .names import AddedNames
-from .parts import AddedToken, Parts, Words
-from .read_parts import read_added, read_normalizers, read_stages, read_template
-from .spelling import Spelled
-
-_MOST_PREFIX = 64
-"""ST_MOST_PREFIX of csrc/vocab/vocab.h."""
+from .read_parts import read_added, read_normalizers, read_template
 
 _TOP = (
     "version",
@@ -39,21 +35,6 @@ _TOP = (
     "post_processor",
     "decoder",
     "model",
-)
-
-_WORDS = ("type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
-
-_MODEL = (
-    "type",
-    "dropout",
-    "unk_token",
-    "continuing_subword_prefix",
-    "end_of_word_suffix",
-    "fuse_unk",
-    "byte_fallback",
-    "ignore_merges",
-    "vocab",
-    "merges",
 )
 
 
@@ -75,7 +56,7 @@ class Model:
     record: dict[str, Any]
     vocabulary: PackedVocabulary
     raw: tuple[int, ...]
-    parts: Parts
+    parts: Description
     empty: int | None = None
 
     @property
@@ -101,40 +82,47 @@ class Model:
         if self.stages is None:
             return None
         first = self.stages[0]
-        only = 2 if self.parts.by_bytes else 1  # behind it a ByteLevel
+        only = 1 + self.parts.model.by_bytes  # behind it a ByteLevel
         return first.pattern if isinstance(first, Split) and len(self.stages) == only else repr(self.stages)
 
     @property
     def decoded(self) -> dict[int, bytes]:
         """The bytes of the tokens that are not in the vocabulary, added ones and the empty one, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
-        name_of = decoded_name if self.parts.by_bytes else str.encode
+        name_of = self.parts.model.decoded
         found = {
             token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed
         }
         return found if self.empty is None else {self.empty: b"", **found}
 
+    def listed(self) -> Iterator[tuple[int, str, tuple[str, str] | None]]:
+        """Of each token of the vocabulary the id, the text as a file writes it, and the two that a merge joins."""
+        packed, kind = self.vocabulary, self.parts.model
+        otherwise = kind.written_otherwise(self.raw)
+        start = 0
+        for size, token, half in zip(packed.lengths, packed.ranks, packed.splits or repeat(0)):
+            data = packed.blob[start : start + size]
+            start += size
+            if token >= FIRST_FRAGMENT:
+                continue
+            if token in otherwise:
+                yield token, otherwise[token] or data.decode(), None
+                continue
+            text = kind.text(data)
+            is_made = len(text) > 1 and half not in (0, SILENT)  # a character is made of bytes, which is not written
+            yield token, text, (kind.text(data[:half]), kind.text(data[half:])) if is_made else None
+        if self.empty is not None:
+            yield self.empty, "", None
+
     def names(self) -> dict[int, bytes]:
         """All tokens, in UTF-8, by id: as the file writes them, and added ones as they are sought."""
-        packed = self.vocabulary
-        ends = list(accumulate(packed.lengths))
-        blob = packed.blob
-        whole = set(self.raw) if self.parts.by_bytes else set(packed.ranks)
-        named = {
-            token: blob[start:end] if token in whole else in_letters(blob[start:end]).encode()
-            for start, end, token in zip([0, *ends], ends, packed.ranks)
-            if token < FIRST_FRAGMENT
-        }
-        if not self.parts.by_bytes:
-            named.update((token, f"<0x{value:02X}>".encode()) for value, token in enumerate(self.raw) if token >= 0)
-        if self.empty is not None:
-            named[self.empty] = b""
+        named = {token: text.encode() for token, text, _ in self.listed()}
         return named | {token.id: self.added_names.decoded(token).encode() for token in self.parts.added}
 
     @property
     def facts(self) -> bytes:
         """All that decides ids besides the vocabulary, the pattern and the special tokens."""
-        return repr(self.parts).encode()
+        return self.parts.facts.encode()
 
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
@@ -162,7 +150,7 @@ class Model:
         return {token.content: token.id for token in self.parts.added if not token.special}
 
 
-def parts_of(whole: Field) -> Parts:
+def parts_of(whole: Field) -> Description:
     """The parts of a tokenizer.json, after the checks of all that may not be there. VocabularyError."""
     whole.check_members(_TOP)
     if whole.has("version") and whole.member("version").value != "1.0":
@@ -172,100 +160,23 @@ def parts_of(whole: Field) -> Parts:
             raise whole.member(name).refused(
                 f"it would change the ids of texts: call {call}() of the tokenizer before it is saved, or write null"
             )
-    model = whole.member("model")
-    words = _words_of(model)
     pre_tokenizer = _optional(whole, "pre_tokenizer")
-    by_bytes = has_level(pre_tokenizer)
-    if words is None:
-        _check_model(model, by_bytes)
-    elif by_bytes:
-        raise pre_tokenizer.refused("a ByteLevel in front of WordPiece is not supported: its words are of characters")
+    kind = read_kind(whole.member("model"), pre_tokenizer)
     normalizers = read_normalizers(_optional(whole, "normalizer"))
     added = read_added(_optional(whole, "added_tokens"))
     before = len(normalizers)
-    spelled: Spelled | None
-    if by_bytes:
-        stages, made = read_stages(pre_tokenizer)
-        if byte_rules(stages) and model.has("ignore_merges") and model.member("ignore_merges").flag():
-            raise pre_tokenizer.refused("a step behind ByteLevel and ignore_merges together are not supported")
-        normalizers += made
-        spelled = read_spelling(_optional(whole, "decoder"))
-        if spelled == Spelled(has_letters=True):
-            spelled = None
-    else:
-        normalizers, stages = read_spaces(pre_tokenizer, normalizers)
-        spelled = (read_spelling if words is None else read_joining)(_optional(whole, "decoder"))
+    normalizers, stages = kind.split(pre_tokenizer, normalizers)
+    spelled = kind.decoder(_optional(whole, "decoder"))
     try:
         Normalizer(step.as_step() for step in normalizers)
     except ValueError as error:
         raise _optional(whole, "normalizer").refused(str(error)) from None
-    return Parts(
-        normalizers=normalizers,
-        behind=len(normalizers) - before,
-        stages=stages,
-        added=added,
-        template=read_template(_optional(whole, "post_processor")),
-        ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
-        by_bytes=by_bytes,
-        spelled=spelled,
-        words=words,
-    )
+    template = read_template(_optional(whole, "post_processor"))
+    return Description(normalizers, stages, added, template, kind, len(normalizers) - before, spelled)
 
 
 def _optional(whole: Field, name: str) -> Field:
     return whole.member(name) if whole.has(name) else Field(None, whole.path, name)
-
-
-def _type_of(model: Field) -> str | None:
-    """The type of a model. Files of old versions leave it out: the reference takes the first of which all members are
-    there."""
-    members = model.object()
-    if model.has("type"):
-        return model.member("type").text()
-    if "merges" in members:
-        return "BPE"
-    if all(name in members for name in _WORDS if name not in ("type", "vocab")):
-        return "WordPiece"
-    return "Unigram" if "unk_id" in members else "WordLevel" if "unk_token" in members else None
-
-
-def _words_of(model: Field) -> Words | None:
-    """What a model of type WordPiece says besides its tokens; None for another type."""
-    if _type_of(model) != "WordPiece":
-        return None
-    model.check_members(_WORDS)
-    prefix = model.member("continuing_subword_prefix").text()
-    if len(prefix.encode()) > _MOST_PREFIX:
-        raise model.member("continuing_subword_prefix").refused(f"it has more than {_MOST_PREFIX} bytes")
-    return Words(model.member("unk_token").text(), model.member("max_input_chars_per_word").number(), prefix)
-
-
-def _check_model(model: Field, by_bytes: bool) -> None:
-    kind = _type_of(model)
-    if kind != "BPE":
-        raise model.refused(
-            f"the model is of type {shown(kind)}; BPE and WordPiece are supported, and others split in other ways"
-        )
-    model.check_members(_MODEL)
-    if model.has("dropout") and model.member("dropout").value != 0:
-        raise model.member("dropout").refused("merges are left out at random, so that a text has no certain ids")
-    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.has(name) and model.member(name).text():
-            raise model.member(name).refused("tokens would be other inside of words than at their ends: not supported")
-    for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
-        if model.has(name):
-            model.member(name).flag()
-    if not by_bytes and not (model.has("byte_fallback") and model.member("byte_fallback").value):
-        raise model.refused(
-            "text begins as characters, because no pre-tokenizer is ByteLevel, and byte_fallback is not set: a "
-            "character that is no token would be an unknown one, which is not supported"
-        )
-    if not by_bytes and model.has("ignore_merges") and model.member("ignore_merges").value:
-        raise model.member("ignore_merges").refused(
-            "text begins as characters, and a text such as <0x41> would be the token of a byte: not supported"
-        )
-    if model.has("unk_token"):
-        model.member("unk_token").text()
 
 
 def _revived(
@@ -299,14 +210,6 @@ def vocabulary_of(
 
 
 # ==== Added tokens ====
-
-
-def decoded_name(content: str) -> bytes:
-    """The bytes that the text of an added token decodes to: those of its letters if all of it is letters, as that of a
-    token of the vocabulary."""
-    if content.isascii() or not LETTERS.keys() >= set(content):
-        return content.encode()
-    return bytes(map(LETTERS.__getitem__, content))
 
 
 def check_added(added: tuple[AddedToken, ...], find: Any, name_of: Any, tokens: int, path: str) -> None:

@@ -9,7 +9,7 @@ from ..errors import VocabularyError, shown
 from ..native.matcher import ALONE, TAKES_LEFT, TAKES_RIGHT, Matcher
 from ..native.normal import Normalizer, NormalStream
 from ..patterns import char_sets
-from .parts import AddedToken
+from .description import AddedToken
 
 MOST_LATE_BYTES = 1 << 21
 """Of all texts that late tokens are sought by, once they are normalized. Those of published models have 50,000 at most;

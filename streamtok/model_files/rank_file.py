@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import Any
 
 from ..errors import VocabularyError, shown
 from ..load import load_tiktoken_bpe, read_file
+from .description import Ranks
 from .field import Field
 
 _FORMAT = "streamtok vocabulary"
@@ -19,8 +19,8 @@ def is_rank_file(data: bytes) -> bool:
     return re.match(rb"[A-Za-z0-9+/]+=* [0-9]+\r?\n", data[:4096]) is not None
 
 
-def read_rank_file(data: bytes, path: str) -> dict[str, Any]:
-    """The arguments that class Encoding takes. VocabularyError.
+def read_rank_file(data: bytes, path: str) -> Ranks:
+    """What the file and the JSON say. VocabularyError.
 
     Such a file does not say how text is split, nor which special tokens there are; programs that publish one have both
     in their code. So only one with the JSON of train.save() loads."""
@@ -33,15 +33,15 @@ def read_rank_file(data: bytes, path: str) -> dict[str, Any]:
             f"{os.path.basename(beside)}",
             path,
         )
-    facts = Field.parse(read_file(beside).decode("utf-8", "replace"), beside)
+    facts = Field.parse_bytes(read_file(beside), beside)
     if facts.member("format").text() != _FORMAT or facts.member("version").value != 1:
         raise facts.member("format").refused(f"this is no {_FORMAT} of version 1")
     if hashlib.sha256(data).hexdigest() != facts.member("sha256").text():
         raise facts.member("sha256").refused(f"it is that of another file than {shown(os.path.basename(path))}")
     pattern, special = facts.member("pattern"), facts.member("special_tokens")
-    return {
-        "name": facts.member("name").text(),
-        "pat_str": None if pattern.value is None else pattern.text(),
-        "mergeable_ranks": load_tiktoken_bpe(path),
-        "special_tokens": {name: special.member(name).number() for name in special.object()},
-    }
+    return Ranks(
+        facts.member("name").text(),
+        None if pattern.value is None else pattern.text(),
+        load_tiktoken_bpe(path),
+        {name: special.member(name).number() for name in special.object()},
+    )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..errors import shown
-from ..patterns import table_of
 from ..patterns.compose import (
     ByteLevel,
     Digits,
@@ -15,13 +14,10 @@ from ..patterns.compose import (
     Stage,
     Whitespace,
     WhitespaceSplit,
-    byte_rules,
-    compose,
 )
 from ..patterns.read import Cat, Rep, Set
 from ..patterns.read_oniguruma import read_oniguruma
-from .field import Field
-from .parts import (
+from .description import (
     BEHAVIORS,
     AddedToken,
     Clean,
@@ -35,6 +31,7 @@ from .parts import (
     Strip,
     Template,
 )
+from .field import Field
 
 _T = TypeVar("_T")
 
@@ -49,36 +46,38 @@ _MOST_STEPS = 64  # of a Sequence, with those inside
 # Settings of ByteLevel, which the reference leaves behind in the record of other post-processors and does not read.
 _LEFT_BEHIND = ("add_prefix_space", "trim_offsets", "use_regex")
 
+_METASPACE = ("type", "replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep")
+_SCHEMES = ("always", "first", "never")
 _BYTE_LEVEL = ("type", "add_prefix_space", "trim_offsets", "use_regex")
 
 
-def _kind(field: Field) -> str:
+def kind_name(field: Field) -> str:
     return field.member("type").text()
 
 
 def _unknown(field: Field, part: str, known: Iterable[str]) -> Exception:
     names = ", ".join(sorted(known))
-    return field.refused(f"the {part} {shown(_kind(field))} is not supported; {names} are")
+    return field.refused(f"the {part} {shown(kind_name(field))} is not supported; {names} are")
 
 
-def _steps(field: Field, name: str, depth: int = 0) -> list[Field]:
+def steps(field: Field, name: str, depth: int = 0) -> list[Field]:
     """The parts of a Sequence, also of those inside it; of anything else itself."""
-    if _kind(field) != "Sequence":
+    if kind_name(field) != "Sequence":
         return [field]
     field.check_members(("type", name))
     if depth == 8:
         raise field.refused("Sequences lie too deep inside each other")
-    found = [step for part in field.member(name).items() for step in _steps(part, name, depth + 1)]
+    found = [step for part in field.member(name).items() for step in steps(part, name, depth + 1)]
     if len(found) > _MOST_STEPS:
         raise field.refused(f"there are more than {_MOST_STEPS} steps")
     return found
 
 
-def _flag(field: Field, name: str, default: bool | None = None) -> bool:
+def flag(field: Field, name: str, default: bool | None = None) -> bool:
     return default if default is not None and name not in field.object() else field.member(name).flag()
 
 
-def _pattern(field: Field) -> Pattern:
+def pattern(field: Field) -> Pattern:
     (name,) = field.object() if len(field.object()) == 1 else ("",)
     if name not in ("Regex", "String"):
         raise field.refused('a pattern is {"Regex": ...} or {"String": ...}')
@@ -94,9 +93,9 @@ def _behavior(field: Field) -> str:
 
 def _read(field: Field, part: str, readers: dict[str, tuple[tuple[str, ...], Callable[[Field], _T]]]) -> _T:
     """A part by the reader of its type, whose settings are checked first."""
-    if _kind(field) not in readers:
+    if kind_name(field) not in readers:
         raise _unknown(field, part, readers)
-    names, reader = readers[_kind(field)]
+    names, reader = readers[kind_name(field)]
     field.check_members(("type", *names))
     return reader(field)
 
@@ -105,16 +104,16 @@ def _read(field: Field, part: str, readers: dict[str, tuple[tuple[str, ...], Cal
 
 
 def _form(field: Field) -> Normalizer:
-    return Form(_kind(field))
+    return Form(kind_name(field))
 
 
 def _replace(field: Field) -> Normalizer:
-    pattern, content = _pattern(field.member("pattern")), field.member("content").text()
-    if pattern.is_regex:
-        return _replace_regex(field.member("pattern"), pattern.text, content)
-    if not pattern.text:
+    sought, content = pattern(field.member("pattern")), field.member("content").text()
+    if sought.is_regex:
+        return _replace_regex(field.member("pattern"), sought.text, content)
+    if not sought.text:
         raise field.member("pattern").refused("a Replace of no text is not supported: it is everywhere")
-    return Replace(pattern.text, content)
+    return Replace(sought.text, content)
 
 
 def _prepend(field: Field) -> Normalizer:
@@ -152,7 +151,7 @@ _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] =
     "Prepend": (("prepend",), _prepend),
     "Strip": (
         ("strip_left", "strip_right"),
-        lambda field: Strip(_flag(field, "strip_left"), _flag(field, "strip_right")),
+        lambda field: Strip(flag(field, "strip_left"), flag(field, "strip_right")),
     ),
 }
 
@@ -162,40 +161,40 @@ def read_normalizers(field: Field) -> tuple[Normalizer, ...]:
     if field.value is None:
         return ()
     found: tuple[Normalizer, ...] = ()
-    for step in _steps(field, "normalizers"):
-        found += _bert(step) if _kind(step) == "BertNormalizer" else (_read(step, "normalizer", _NORMALIZERS),)
+    for step in steps(field, "normalizers"):
+        found += _bert(step) if kind_name(step) == "BertNormalizer" else (_read(step, "normalizer", _NORMALIZERS),)
     return found
 
 
 def _bert(field: Field) -> tuple[Normalizer, ...]:
     """A BertNormalizer as steps. ASCII is in lower case at once, which changes nothing of what the others make."""
     field.check_members(("type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"))
-    controls, ideographs, lower = (_flag(field, name) for name in ("clean_text", "handle_chinese_chars", "lowercase"))
+    controls, ideographs, lower = (flag(field, name) for name in ("clean_text", "handle_chinese_chars", "lowercase"))
     strips = field.member("strip_accents").flag() if field.has("strip_accents") else lower
-    steps: list[Normalizer] = []
+    made: list[Normalizer] = []
     if controls or ideographs or lower:
-        steps.append(Clean(controls, ideographs, lower))
+        made.append(Clean(controls, ideographs, lower))
     if strips:
-        steps += [Form("NFD"), Form("StripNonspacing")]
+        made += [Form("NFD"), Form("StripNonspacing")]
     if lower:
-        steps.append(Form("Lowercase"))
-    return tuple(steps)
+        made.append(Form("Lowercase"))
+    return tuple(made)
 
 
 def _byte_level(field: Field) -> Stage:
-    _flag(field, "trim_offsets")
-    return ByteLevel(_flag(field, "use_regex", True), _flag(field, "add_prefix_space"))
+    flag(field, "trim_offsets")
+    return ByteLevel(flag(field, "use_regex", True), flag(field, "add_prefix_space"))
 
 
 def _split(field: Field) -> Stage:
-    pattern = _pattern(field.member("pattern"))
-    return Split(pattern.text, _behavior(field.member("behavior")), _flag(field, "invert"), not pattern.is_regex)
+    sought = pattern(field.member("pattern"))
+    return Split(sought.text, _behavior(field.member("behavior")), flag(field, "invert"), not sought.is_regex)
 
 
 _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "ByteLevel": (_BYTE_LEVEL[1:], _byte_level),
     "Split": (("pattern", "behavior", "invert"), _split),
-    "Digits": (("individual_digits",), lambda field: Digits(_flag(field, "individual_digits"))),
+    "Digits": (("individual_digits",), lambda field: Digits(flag(field, "individual_digits"))),
     "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
     "Whitespace": ((), lambda field: Whitespace()),
     "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
@@ -204,34 +203,39 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
 
 def read_stage(field: Field) -> tuple[Stage, ...]:
     """A step of `pre_tokenizer`, which may be several stages."""
-    if _kind(field) == "BertPreTokenizer":
+    if kind_name(field) == "BertPreTokenizer":
         field.check_members(("type",))
         return WhitespaceSplit(), Punctuation("Isolated")
     return (_read(field, "pre-tokenizer", _STAGES),)
 
 
-def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]]:
-    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. One step writes bytes as
-    letters; those behind it read letters."""
-    steps = [] if field.value is None else _steps(field, "pretokenizers")
-    stages = tuple(stage for step in steps for stage in read_stage(step))
-    levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
-    if len(levels) != 1:
-        raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
-    made: tuple[Normalizer, ...] = ()
-    if levels[0].add_prefix_space:
-        if len(stages) > 1:
-            raise field.refused(
-                "add_prefix_space behind other steps puts a blank in front of each piece: not supported"
-            )
-        stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
-    try:
-        byte_rules(stages)
-        if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
-            compose(stages)  # says why
-    except ValueError as error:
-        raise field.refused(f"text cannot be split so: {error}") from None
-    return stages, made
+def replacement(step: Field) -> str:
+    step.check_members(_METASPACE)
+    character = step.member("replacement").text()
+    if len(character) != 1:
+        raise step.member("replacement").refused(f"{shown(character)} is not one character")
+    if step.has("str_rep"):
+        step.member("str_rep").text()  # the reference does not use it
+    return character
+
+
+def scheme(step: Field) -> str:
+    name = step.member("prepend_scheme").text() if "prepend_scheme" in step.object() else "always"
+    if name not in _SCHEMES:
+        raise step.member("prepend_scheme").refused(f"{shown(name)} is no scheme; {', '.join(_SCHEMES)} are")
+    if not flag(step, "add_prefix_space", True) and name != "never":
+        raise step.member("add_prefix_space").refused(f"it is false, and prepend_scheme is {name}")
+    return name
+
+
+def read_metaspace(step: Field) -> tuple[tuple[Normalizer, ...], list[Stage]]:
+    """What a Metaspace does to a text, and how it splits it then."""
+    mark, place = replacement(step), scheme(step)
+    made: tuple[Normalizer, ...] = (Replace(" ", mark),)
+    if place != "never":
+        made += (PrependUnless(mark, place == "first"),)
+    is_split = not step.has("split") or step.member("split").flag()
+    return made, [Split(mark, "MergedWithNext", False, True)] if is_split else []
 
 
 # ==== Added tokens ====
@@ -286,8 +290,8 @@ def read_added(field: Field) -> tuple[AddedToken, ...]:
 
 def read_template(field: Field) -> Template:
     """What `post_processor` puts around a text. Its other work concerns offsets of tokens in text alone."""
-    steps = [] if field.value is None else _steps(field, "processors")
-    templates = [(_kind(step), _read(step, "post-processor", _TEMPLATES)) for step in steps]
+    given = [] if field.value is None else steps(field, "processors")
+    templates = [(kind_name(step), _read(step, "post-processor", _TEMPLATES)) for step in given]
     found = [template for kind, template in templates if kind != "ByteLevel"]
     if len(found) > 1:  # to the second one, what the first one put in front of the text would be a text by itself
         raise field.refused("several post-processors that put tokens around a text are not supported")

@@ -6,6 +6,7 @@ import binascii
 from typing import Any
 
 from ..errors import shown
+from .description import Ranks
 from .field import Field
 
 _TOP = ("config", "vocab", "special_tokens", "type", "image", "multimodal", "audio", "model_settings_builder")
@@ -16,12 +17,12 @@ def is_tekken(data: bytes) -> bool:
     return b'"default_num_special_tokens"' in data and b'"token_bytes"' in data
 
 
-def read_tekken(data: bytes, path: str) -> dict[str, Any]:
-    """The arguments that class Encoding takes for the bytes of a tekken.json. VocabularyError.
+def read_tekken(data: bytes, path: str) -> Ranks:
+    """What the bytes of a tekken.json say. VocabularyError.
 
     A file without a list of special tokens leaves their names to the program that reads it: none has one here.
     """
-    whole = Field.parse(data.decode(), path)
+    whole = Field.parse_bytes(data, path)
     whole.check_members(_TOP)
     config = whole.member("config")
     size, reserved = (config.member(name).number() for name in ("default_vocab_size", "default_num_special_tokens"))
@@ -35,11 +36,7 @@ def read_tekken(data: bytes, path: str) -> dict[str, Any]:
         ranks[token] = len(ranks) + reserved
     if len(ranks) + reserved != size:
         raise config.refused(f"{size} tokens are named, {reserved} of them special, and {len(ranks)} others are there")
-    return {
-        "pat_str": config.member("pattern").text(),
-        "mergeable_ranks": ranks,
-        "special_tokens": _special(whole, reserved),
-    }
+    return Ranks(path, config.member("pattern").text(), ranks, _special(whole, reserved))
 
 
 def _usual(entry: Any, rank: int) -> bytes:

@@ -14,7 +14,6 @@ from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
-from .parts import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,25 +145,26 @@ class Tokens:
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
         return pack_symbols(found, self.merges), ids
 
-    def pack_words(self, words: Words) -> ListedVocabulary:
-        """The vocabulary where words are matched by WordPiece, in the order of ids."""
-        unknown = self.listing.find(words.unknown)
-        if unknown is None or not words.unknown:
+    def pack_words(self, name: str, most: int, prefix: str) -> ListedVocabulary:
+        """The vocabulary where words are matched by WordPiece, in the order of ids. name: of the unknown token; most:
+        characters of a word; prefix: of tokens that go on in one."""
+        unknown = self.listing.find(name)
+        if unknown is None or not name:
             raise self.refused(
                 "model.unk_token",
-                f"{shown(words.unknown)} is no token of model.vocab, and words that tokens do not cover need one",
+                f"{shown(name)} is no token of model.vocab, and words that tokens do not cover need one",
             )
         texts = self.listing.texts
         starts = np.frombuffer(self.listing.starts, np.uint32).astype(np.int64)
         begun = np.concatenate([[0], np.cumsum((np.frombuffer(texts, np.uint8) & 0xC0) != 0x80)])
-        too_long = begun[starts[1:]] - begun[starts[:-1]] > words.most
+        too_long = begun[starts[1:]] - begun[starts[:-1]] > most
         sizes = starts[1:] - starts[:-1]
         order = self.order[sizes[self.order] > 0]
         blob = b"".join(texts[starts[i] : starts[i + 1]] for i in order.tolist())
         lengths = array("I", sizes[order].tolist())
         splits = array("I", np.where(too_long, SILENT, 0)[order].tolist())
         check_sizes(blob, lengths)
-        rule = int(np.nonzero(order == unknown)[0][0]), words.most, words.prefix.encode()
+        rule = int(np.nonzero(order == unknown)[0][0]), most, prefix.encode()
         return ListedVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, "wordpiece", rule)
 
     def _check_merges(self, of_bytes: list[int | None]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 from ..bundled.listed import pack_listed
 from ..bundled.packed import MAX_ENTRIES, MAX_RANK, MAX_TOKEN_BYTES
 from ..errors import VocabularyError, shown
+from .description import Ranks
 
 _LINE = re.compile(rb"""([0-9]{1,10}) (b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*") ([0-9]{1,6})\r?""")
 _MOST_BYTES = 4 * MAX_TOKEN_BYTES + 64
@@ -21,8 +21,8 @@ def is_world(data: bytes) -> bool:
     return _LINE.fullmatch(data[:_MOST_BYTES].partition(b"\n")[0]) is not None
 
 
-def read_world(data: bytes, path: str) -> dict[str, Any]:
-    """The arguments that class Encoding takes. The file names no special tokens. VocabularyError."""
+def read_world(data: bytes, path: str) -> Ranks:
+    """What the file says, which names no special tokens. VocabularyError."""
     lines = data.split(b"\n")
     if lines.pop():
         raise VocabularyError("the last line has no end: the file is cut off", path, len(lines) + 1)
@@ -48,7 +48,7 @@ def read_world(data: bytes, path: str) -> dict[str, Any]:
         packed = pack_listed(tokens)
     except VocabularyError as error:
         raise VocabularyError(error.reason, path) from None
-    return {"name": path, "pat_str": None, "mergeable_ranks": packed, "special_tokens": {}}
+    return Ranks(path, None, packed, {})
 
 
 def _values(found: list[re.Match[bytes] | None]) -> list[str | bytes | None]:

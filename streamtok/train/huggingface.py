@@ -17,7 +17,7 @@ from ..bundled.gpt2_files import LETTERS, in_letters
 from ..core import Encoding
 from ..errors import VocabularyError, shown
 from ..model_files import Model, read_model
-from ..model_files.parts import Template
+from ..model_files.description import Template
 from ..native.merges import SILENT
 from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding
@@ -177,10 +177,10 @@ def _is_plain(model: Model) -> bool:
     names = all(token.is_plain and token.special and not token.normalized for token in parts.added)
     return (
         not parts.normalizers
-        and not parts.ignore_merges
+        and not parts.model.ignore_merges
         and names
         and parts.template == Template()
-        and parts.by_bytes
+        and parts.model.by_bytes
         and parts.spelled is None
         and _pattern_of(parts.stages) is not _OTHER
     )

@@ -1,0 +1,281 @@
+"""The kinds of models: what a file may say of each, and what is made of it.
+
+Another kind is a class here, which read_kind() returns. The readers of files, class Model and what writes files ask the
+kind that a Description has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..bundled.gpt2_files import LETTERS, in_letters
+from ..bundled.merged import MergedVocabulary
+from ..bundled.packed import PackedVocabulary
+from ..errors import shown
+from ..native.merges import SILENT
+from ..patterns import table_of
+from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
+from .description import AddedToken, Description, Kind, Normalizer, Prepend, PrependUnless, Replace, Strip
+from .field import Field
+from .read_decoder import read_joining, read_spelling
+from .read_parts import kind_name, read_metaspace, read_stage, steps
+from .spelling import Spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tokens import Tokens
+
+Splitting = tuple[tuple[Normalizer, ...], tuple[Stage, ...]]
+Packed = tuple[PackedVocabulary, tuple[int, ...]]
+
+_WORDS = ("type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
+
+_MODEL = (
+    "type",
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+    "vocab",
+    "merges",
+)
+
+_MOST_PREFIX = 64
+"""ST_MOST_PREFIX of csrc/vocab/vocab.h."""
+
+
+def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
+    """The kind of a model, by what `model` says and by what splits its texts. VocabularyError: it is not supported."""
+    by_bytes = pre_tokenizer.value is not None and any(
+        kind_name(step) == "ByteLevel" for step in steps(pre_tokenizer, "pretokenizers")
+    )
+    kind = _type_of(model)
+    if kind == "WordPiece":
+        if by_bytes:
+            raise pre_tokenizer.refused(
+                "a ByteLevel in front of WordPiece is not supported: its words are of characters"
+            )
+        return _read_words(model)
+    if kind != "BPE":
+        raise model.refused(
+            f"the model is of type {shown(kind)}; BPE and WordPiece are supported, and others split in other ways"
+        )
+    return _read_pairs(model, by_bytes)
+
+
+def _type_of(model: Field) -> str | None:
+    """The type of a model. Files of old versions leave it out: the reference takes the first of which all members are
+    there."""
+    members = model.object()
+    if model.has("type"):
+        return model.member("type").text()
+    if "merges" in members:
+        return "BPE"
+    if all(name in members for name in _WORDS if name not in ("type", "vocab")):
+        return "WordPiece"
+    return "Unigram" if "unk_id" in members else "WordLevel" if "unk_token" in members else None
+
+
+def _read_words(model: Field) -> Words:
+    model.check_members(_WORDS)
+    prefix = model.member("continuing_subword_prefix").text()
+    if len(prefix.encode()) > _MOST_PREFIX:
+        raise model.member("continuing_subword_prefix").refused(f"it has more than {_MOST_PREFIX} bytes")
+    return Words(model.member("unk_token").text(), model.member("max_input_chars_per_word").number(), prefix)
+
+
+def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs:
+    model.check_members(_MODEL)
+    if model.has("dropout") and model.member("dropout").value != 0:
+        raise model.member("dropout").refused("merges are left out at random, so that a text has no certain ids")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.has(name) and model.member(name).text():
+            raise model.member(name).refused("tokens would be other inside of words than at their ends: not supported")
+    for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
+        if model.has(name):
+            model.member(name).flag()
+    if not by_bytes and not (model.has("byte_fallback") and model.member("byte_fallback").value):
+        raise model.refused(
+            "text begins as characters, because no pre-tokenizer is ByteLevel, and byte_fallback is not set: a "
+            "character that is no token would be an unknown one, which is not supported"
+        )
+    if not by_bytes and model.has("ignore_merges") and model.member("ignore_merges").value:
+        raise model.member("ignore_merges").refused(
+            "text begins as characters, and a text such as <0x41> would be the token of a byte: not supported"
+        )
+    if model.has("unk_token"):
+        model.member("unk_token").text()
+    keeps_whole = model.has("ignore_merges") and model.member("ignore_merges").flag()
+    return BytePairs(keeps_whole) if by_bytes else CharacterPairs()
+
+
+# ==== BPE over bytes ====
+
+
+@dataclass(frozen=True)
+class BytePairs(Kind):
+    """BPE whose text begins as bytes, which tokens write in GPT-2's letters. ignore_merges: a piece that is a token is
+    never merged."""
+
+    ignore_merges: bool = False
+    by_bytes = True
+
+    def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
+        """One step writes bytes as letters; those behind it read letters."""
+        given = [] if field.value is None else steps(field, "pretokenizers")
+        stages = tuple(stage for step in given for stage in read_stage(step))
+        levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
+        if len(levels) != 1:
+            raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
+        made: tuple[Normalizer, ...] = ()
+        if levels[0].add_prefix_space:
+            if len(stages) > 1:
+                raise field.refused(
+                    "add_prefix_space behind other steps puts a blank in front of each piece: not supported"
+                )
+            stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
+        try:
+            byte_rules(stages)
+            if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
+                compose(stages)  # says why
+        except ValueError as error:
+            raise field.refused(f"text cannot be split so: {error}") from None
+        if self.ignore_merges and byte_rules(stages):
+            raise field.refused("a step behind ByteLevel and ignore_merges together are not supported")
+        return normalizers + made, stages
+
+    def decoder(self, field: Field) -> Spelled | None:
+        spelled = read_spelling(field)
+        return None if spelled == Spelled(has_letters=True) else spelled
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        packed = tokens.pack(self.ignore_merges, self._apart(parts), byte_rules(parts.stages))
+        _check_letters(parts.added, packed, tokens)
+        return packed, tokens.raw
+
+    def check(self, parts: Description, decoded: Callable[[AddedToken], str], tokens: Tokens) -> None:
+        """Refuses a name that decodes to another text than the token of that id."""
+        for i, token in enumerate(parts.added):
+            if decoded(token) != token.content and tokens.find(token.content) is not None:
+                raise tokens.refused(
+                    f"added_tokens[{i}]",
+                    f"the normalizer changes {shown(token.content)}, which is a token of the vocabulary, too: what its "
+                    'id decodes to is not certain; write "normalized": false',
+                )
+
+    def text(self, data: bytes) -> str:
+        return in_letters(data)
+
+    def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
+        return dict.fromkeys(raw)
+
+    def decoded(self, content: str) -> bytes:
+        """Those of its letters if all of it is letters, as that of a token of the vocabulary."""
+        if content.isascii() or not LETTERS.keys() >= set(content):
+            return content.encode()
+        return bytes(map(LETTERS.__getitem__, content))
+
+    def _apart(self, parts: Description) -> set[str]:
+        """The added tokens that no piece becomes by itself. Where a piece that is a token is taken whole, those are the
+        special ones whose text is found wherever it stands: it is in no piece unless the caller wants it as text."""
+        if not self.ignore_merges:
+            return {token.content for token in parts.added}
+        if any(token.single_word for token in parts.added):  # one that does not count hides the others inside it, too
+            return set()
+        return {token.content for token in parts.added if token.special and (token.normalized or not parts.normalizers)}
+
+
+def _check_letters(added: tuple[AddedToken, ...], packed: MergedVocabulary, tokens: Tokens) -> None:
+    """Raises VocabularyError where an added token is an ordinary one, too, and stands for other bytes then."""
+    if all(token.content.isascii() or tokens.find(token.content) is None for token in added):
+        return
+    assert packed.splits is not None
+    ids = {token for token, half in zip(packed.ranks, packed.splits) if half != SILENT}
+    for i, token in enumerate(added):
+        if token.id in ids and not token.content.isascii():
+            raise tokens.refused(
+                f"added_tokens[{i}]",
+                "it is a token of the vocabulary, too, and its letters stand for other bytes there",
+            )
+
+
+# ==== BPE over characters ====
+
+
+class _OfCharacters(Kind):
+    """Text begins as characters."""
+
+    def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
+        """A Metaspace is allowed as the first step only: behind another one it would work on each piece by itself."""
+        given = [] if field.value is None else steps(field, "pretokenizers")
+        stages: list[Stage] = []
+        for step in given:
+            if kind_name(step) != "Metaspace":
+                stages += read_stage(step)
+            elif step is not given[0]:
+                raise step.refused("a Metaspace behind another step would change each piece by itself: not supported")
+            else:
+                made, split = read_metaspace(step)
+                normalizers += made
+                stages += split
+        assert not any(isinstance(stage, ByteLevel) for stage in stages)
+        stages = [stage for stage in stages if not _is_idle(stage, normalizers)]
+        try:
+            if stages and table_of(tuple(stages)) is None:
+                compose(tuple(stages))  # says why
+        except ValueError as error:
+            raise field.refused(f"text cannot be split so: {error}") from None
+        return normalizers, tuple(stages)
+
+
+@dataclass(frozen=True)
+class CharacterPairs(_OfCharacters):
+    """BPE over characters, as SentencePiece has it. Characters that are no tokens become tokens of bytes, as <0x41>."""
+
+    def decoder(self, field: Field) -> Spelled:
+        return read_spelling(field)
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        return tokens.pack_characters()
+
+    def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
+        return {token: f"<0x{value:02X}>" for value, token in enumerate(raw) if token >= 0}
+
+
+def _is_idle(stage: Stage, normalizers: tuple[Normalizer, ...]) -> bool:
+    """Whether a Split looks for a character that normalized text never has, so that it splits nothing."""
+    if not isinstance(stage, Split) or stage.invert or not stage.literal or len(stage.pattern) != 1:
+        return False
+    for step in reversed(normalizers):
+        if isinstance(step, Replace) and stage.pattern not in step.content:
+            if step.pattern == stage.pattern:
+                return True
+        elif isinstance(step, Prepend) and stage.pattern not in step.text:
+            continue
+        elif not isinstance(step, Strip) and not (isinstance(step, PrependUnless) and step.character != stage.pattern):
+            return False
+    return False
+
+
+# ==== WordPiece ====
+
+
+@dataclass(frozen=True)
+class Words(_OfCharacters):
+    """WordPiece: the unknown token, most characters of a word, what tokens that go on in a word begin with."""
+
+    unknown: str
+    most: int
+    prefix: str
+    has_merges = False
+
+    def decoder(self, field: Field) -> Spelled:
+        return read_joining(field)
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        return tokens.pack_words(self.unknown, self.most, self.prefix), ()
