@@ -397,7 +397,8 @@ def ways(case: Case) -> Iterator[tuple[str, Callable[..., Any], Any]]:
 
 
 def check(row: Row, case: Case, chosen: Callable[[str], bool] = lambda entry: True, **more: Any) -> None:
-    """Each way that takes the text has the outcome of the oracle. A stream may meet a name in front of a fault."""
+    """Each way that takes the text has the outcome of the oracle. A stream may meet a name in front of a fault, and so
+    may buffers that others could change, which are copied in slices."""
     want = wanted(row, case)
     for entry, call, text in ways(case):
         if not chosen(entry):
@@ -405,7 +406,7 @@ def check(row: Row, case: Case, chosen: Callable[[str], bool] = lambda entry: Tr
         options = case.special | more | ({} if case.errors == "strict" else {"errors": case.errors})
         got = outcome(call, row.ours, text, case, **options)
         same = got == (len(want) if isinstance(got, Count) and isinstance(want, list) else want)
-        if not same and "stream" in entry:
+        if not same and ("stream" in entry or entry in OF_BYTES):
             is_fault = want[:1] == ("not UTF-8",)
             other = wanted(row, case._replace(text=case.text.decode("utf-8", "replace"))) if is_fault else want
             # It refuses a name at once, without waiting for a longer one.
