@@ -35,6 +35,7 @@ for profile, examples in EXAMPLES.items():
         max_examples=examples,
         deadline=None,
         database=None,
+        derandomize=profile == "default",  # what passes here passes elsewhere; the other profiles draw anew in each run
         suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
     )
 hypothesis.settings.load_profile(oracle.PROFILE)
