@@ -18,7 +18,6 @@ from .errors import shown
 from .native.decode import Decoder
 from .native.encode import ENGINES
 from .native.steps import lazy
-from .offsets import token_lengths
 from .patterns.engine import engine_of
 from .serving import methods
 from .whole import facts, special, texts
@@ -424,7 +423,7 @@ class Encoding:
     encode_segments = methods.encode_segments
     completions = methods.completions
 
-    _token_lengths = lazy(token_lengths)
+    _token_lengths = lazy(facts.token_lengths)
     _token_table = lazy(methods.made_token_table)
     _spellings = lazy(methods.made_spellings)
 

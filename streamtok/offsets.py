@@ -161,19 +161,6 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
     return b"".join(tokens).decode("utf-8", errors="strict"), offsets
 
 
-def token_lengths(encoding: Encoding) -> Places:
-    """Bytes of each token, by id; 0 where there is none."""
-    import numpy as np
-
-    lengths = np.zeros(encoding.max_token_value + 1, np.int64)
-    ids = np.asarray(encoding._packed.ranks)
-    seen = ids <= encoding.max_token_value  # others are none that a caller sees (bundled/characters.py)
-    lengths[ids[seen]] = np.fromiter(encoding._packed.lengths, np.int64)[seen]
-    for name, token in encoding._added_tokens.items():
-        lengths[token] = len(name.encode())
-    return lengths
-
-
 def shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     """Names of the ids that have several, as one of o200k_harmony has. An added token may be that of a byte, too."""
     of_bytes = () if encoding._model is None or encoding._model.parts.model.by_bytes else encoding._model.raw

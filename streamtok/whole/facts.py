@@ -6,7 +6,7 @@ from ..errors import QUOTED, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..protocols import Encoding
+    from ..protocols import Encoding, Places
 
 
 def encode_single_token(self: Encoding, text_or_bytes: str | bytes) -> int:
@@ -83,3 +83,16 @@ def _encode_bytes(self: Encoding, text: bytes) -> list[int]:
 
 def sorted_tokens(self: Encoding) -> list[bytes]:
     return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
+
+
+def token_lengths(self: Encoding) -> Places:
+    """Bytes of each token, by id; 0 where there is none."""
+    import numpy as np
+
+    lengths = np.zeros(self.max_token_value + 1, np.int64)
+    ids = np.asarray(self._packed.ranks)
+    seen = ids <= self.max_token_value  # others are none that a caller sees (bundled/characters.py)
+    lengths[ids[seen]] = np.fromiter(self._packed.lengths, np.int64)[seen]
+    for name, token in self._added_tokens.items():
+        lengths[token] = len(name.encode())
+    return lengths

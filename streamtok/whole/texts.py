@@ -179,10 +179,7 @@ def encode_with_offsets(
     ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
     allowed = self._matchers_for(allowed_special, disallowed_special)[0]
     sizes = spelled_sizes(self, data, ids, allowed)
-    if sizes is not None:
-        places = character_offsets(data, sizes)
-    else:
-        places = traced_offsets(self, data, ids, allowed)
+    places = traced_offsets(self, data, ids, allowed) if sizes is None else character_offsets(data, sizes)
     if add_special_tokens:
         import numpy as np
 
