@@ -34,8 +34,7 @@ class PatternCoder:
         self.vocab = vocab
         self.errors = errors
 
-    def encode_array(self, source: Text, allowed: Names, disallowed: Names, longer: object = None) -> Ids:
-        """As that of native.encode.Coder; one thread encodes long texts, too, since the splitter holds the GIL."""
+    def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
         text = as_text(source, self.errors)
         data = text.encode()
         if disallowed is not None:
@@ -61,7 +60,7 @@ class PatternCoder:
             starts.append(starts[-1] + len(part))
         return _joined(parts), starts
 
-    def count(self, source: Text, allowed: Names, disallowed: Names, longer: object = None) -> int:
+    def count(self, source: Text, allowed: Names, disallowed: Names) -> int:
         return len(self.encode_array(source, allowed, disallowed))
 
     def encode_piece(self, piece: bytes) -> list[int]:

@@ -1,98 +1,123 @@
-"""Methods of class Encoding: what it says of its tokens, and the private names of tiktoken that programs use."""
+"""What an encoding says of its tokens and of itself, and the private names of tiktoken that programs use."""
 
 from __future__ import annotations
 
 from ..errors import QUOTED, shown
+from ..native.steps import lazy
+from ..patterns.engine import engine_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..protocols import Encoding, Places
+    from typing import Any
+
+    from ..bundled.packed import PackedVocabulary
+    from ..native.vocab import Vocab
+    from ..patterns import Split
+    from ..protocols import Encoding, TextCoder
 
 
-def encode_single_token(self: Encoding, text_or_bytes: str | bytes) -> int:
-    """The id of a text that is a single token, special tokens included.
+class Facts:
+    """The part of class Encoding (core.py) that encodes no text."""
 
-    Args:
-        text_or_bytes: the text, or the bytes, of the token.
+    max_token_value: int
+    _added_tokens: dict[str, int]
+    _coder: TextCoder
+    _model: Any
+    _packed: PackedVocabulary
+    _special_token_values: set[int]
+    _special_tokens: dict[str, int]
+    _split: Split | None
+    _vocab: Vocab
 
-    Raises:
-        KeyError: it is no token.
-    """
-    data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
-    token = self._vocab.find(data)
-    if token is None:
-        try:
-            return self._added_tokens[data.decode()]
-        except (KeyError, UnicodeDecodeError):
-            raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
-    return token
+    @property
+    def pattern_engine(self) -> str:
+        """What splits by the pattern: "blocks", which read 64 bytes at a time; "table", a compiled pattern, which reads
+        each character once; "regex", the `regex` package, for a pattern that no table can express, which is far slower;
+        or "none" without a pattern.
+        """
+        return engine_of(self._split)
 
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a text that is a single token, special tokens included.
 
-def token_byte_values(self: Encoding) -> list[bytes]:
-    """The bytes of all ordinary tokens, in lexicographic order."""
-    return list(self._sorted_tokens)
+        Args:
+            text_or_bytes: the text, or the bytes, of the token.
 
+        Raises:
+            KeyError: it is no token.
+        """
+        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        token = self._vocab.find(data)
+        if token is None:
+            try:
+                return self._added_tokens[data.decode()]
+            except (KeyError, UnicodeDecodeError):
+                raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
+        return token
 
-def is_special_token(self: Encoding, token: int) -> bool:
-    """Whether this is the id of a special token. AssertionError, as in tiktoken: it is no int."""
-    if not isinstance(token, int):
-        raise AssertionError(f"a token is an int, got {type(token).__name__}")  # tiktoken's type of error
-    return token in self._special_token_values
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all ordinary tokens, in lexicographic order."""
+        return list(self._sorted_tokens)
 
+    @lazy
+    def _sorted_tokens(self) -> list[bytes]:
+        return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
 
-def get_vocab(self: Encoding) -> dict[str, int]:
-    """All tokens with their ids, by the names that get_vocab() of tokenizers and transformers gives them.
+    @property
+    def eot_token(self) -> int:
+        """The id of <|endoftext|>. KeyError: the encoding has no such token."""
+        return self._special_tokens["<|endoftext|>"]
 
-    A model's file has the names. Where it writes bytes in GPT-2's letters, and for encodings that come from no such
-    file, a name has one letter for each byte: " a" is "Ġa". Special and added tokens are named by their texts. For
-    tokens as bytes see token_table().
+    @lazy
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens.keys())
 
-    >>> enc.get_vocab()["Ġworld"]
-    2375
-    """
-    model = self._model
-    if model is not None:
-        added = {token.content: token.id for token in model.parts.added}
-        ids = set(added.values())
-        return {name.decode(): token for token, name in model.names().items() if token not in ids} | added
-    from ..bundled.gpt2_files import in_letters
+    def is_special_token(self, token: int) -> bool:
+        """Whether this is the id of a special token. AssertionError, as in tiktoken: it is no int."""
+        if not isinstance(token, int):
+            raise AssertionError(f"a token is an int, got {type(token).__name__}")  # tiktoken's type of error
+        return token in self._special_token_values
 
-    return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
+    @property
+    def n_vocab(self) -> int:
+        """max_token_value + 1: the size of a table with a row for each id, unused ids included."""
+        return self.max_token_value + 1
 
+    def get_vocab(self) -> dict[str, int]:
+        """All tokens with their ids, by the names that get_vocab() of tokenizers and transformers gives them.
 
-def _encode_single_piece(self: Encoding, text_or_bytes: str | bytes) -> list[int]:
-    """The ids of bytes taken as one piece: no split, no special tokens."""
-    data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
-    return self._coder.encode_piece(data)
+        A model's file has the names. Where it writes bytes in GPT-2's letters, and for encodings that come from no such
+        file, a name has one letter for each byte: " a" is "Ġa". Special and added tokens are named by their texts. For
+        tokens as bytes see token_table().
 
+        >>> enc.get_vocab()["Ġworld"]
+        2375
+        """
+        model = self._model
+        if model is not None:
+            added = {token.content: token.id for token in model.parts.added}
+            ids = set(added.values())
+            return {name.decode(): token for token, name in model.names().items() if token not in ids} | added
+        from ..bundled.gpt2_files import in_letters
 
-def _encode_by_merging(self: Encoding, data: bytes) -> list[int]:
-    """The ids of bytes by merging alone: not even a token is looked up as a whole."""
-    return self._vocab.merge(data)
+        return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
 
+    # ==== Private names of tiktoken ====
 
-def _encode_only_native_bpe(self: Encoding, text: str) -> list[int]:
-    return self.encode_ordinary(text)
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of bytes taken as one piece: no split, no special tokens."""
+        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        return self._coder.encode_piece(data)
 
+    def _encode_by_merging(self, data: bytes) -> list[int]:
+        """The ids of bytes by merging alone: not even a token is looked up as a whole."""
+        return self._vocab.merge(data)
 
-def _encode_bytes(self: Encoding, text: bytes) -> list[int]:
-    from .unstable import encode_bytes
+    def _encode_only_native_bpe(self: Encoding, text: str) -> list[int]:
+        return self.encode_ordinary(text)
 
-    return encode_bytes(self, text)
+    def _encode_bytes(self: Encoding, text: bytes) -> list[int]:
+        from .unstable import encode_bytes
 
-
-def sorted_tokens(self: Encoding) -> list[bytes]:
-    return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
-
-
-def token_lengths(self: Encoding) -> Places:
-    """Bytes of each token, by id; 0 where there is none."""
-    import numpy as np
-
-    lengths = np.zeros(self.max_token_value + 1, np.int64)
-    ids = np.asarray(self._packed.ranks)
-    seen = ids <= self.max_token_value  # others are none that a caller sees (bundled/characters.py)
-    lengths[ids[seen]] = np.fromiter(self._packed.lengths, np.int64)[seen]
-    for name, token in self._added_tokens.items():
-        lengths[token] = len(name.encode())
-    return lengths
+        return encode_bytes(self, text)
