@@ -1,7 +1,7 @@
 """One launch: short texts and small batches, from and to memory that the kernel reads and writes by itself.
 
 Python takes as long for a short text as the device does, so there are no detours here: what one launch does not encode
-(a name stands in it, it is no UTF-8, it is long or empty) gives None, and is encoded as slices are (_self.py).
+(a name stands in it, it is no UTF-8, it is long or empty) gives None, and is encoded as slices are (_slot.py).
 """
 
 from __future__ import annotations
