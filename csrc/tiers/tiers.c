@@ -1,3 +1,4 @@
+/* The list of all tiers. A new one has its name here. */
 #include "base/tier.h"
 
 extern const st_tier_row st_tier_portable, st_tier_neon, st_tier_avx2, st_tier_avx512;

@@ -83,9 +83,8 @@ class TextReader(DocumentReader):
         self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts and not any(self.run.template)
         self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
         self._tail: list[Chunk] = []  # chunks read, not taken yet: they lie behind the last cut
-        self._whole: memoryview | None = (
-            None  # memory in which the tail lies, and right behind it the chunk that was read last
-        )
+        # Memory in which the tail lies, and right behind it the chunk that was read last.
+        self._whole: memoryview | None = None
 
     def state(self, offset: int) -> bytes:
         if self._shares and self._apart:

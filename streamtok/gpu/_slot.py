@@ -62,9 +62,8 @@ class Slot(OneLaunch):
     def __init__(self, station: Station) -> None:
         super().__init__(station)
         self._text: DeviceArray | None = None
-        self.spans: list[tuple[str, object, object]] | None = (
-            None  # (what, begin, end) of timed work; None: nothing is timed
-        )
+        # (what, begin, end) of timed work; None: nothing is timed
+        self.spans: list[tuple[str, object, object]] | None = None
 
     @property
     def memory(self) -> int:

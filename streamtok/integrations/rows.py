@@ -1,4 +1,4 @@
-"""Rows of ids for a model: cut to a length, in_template, padded; as lists or as arrays."""
+"""Rows of ids for a model: cut to a length, in a template, padded; as lists or as arrays."""
 
 from __future__ import annotations
 
