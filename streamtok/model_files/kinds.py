@@ -96,22 +96,21 @@ def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs:
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.has(name) and model.member(name).text():
             raise model.member(name).refused("tokens would be other inside of words than at their ends: not supported")
-    for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
-        if model.has(name):
-            model.member(name).flag()
-    if not by_bytes and not (model.has("byte_fallback") and model.member("byte_fallback").value):
+    flags = {
+        name: model.has(name) and model.member(name).flag() for name in ("fuse_unk", "byte_fallback", "ignore_merges")
+    }
+    if not by_bytes and not flags["byte_fallback"]:
         raise model.refused(
             "text begins as characters, because no pre-tokenizer is ByteLevel, and byte_fallback is not set: a "
             "character that is no token would be an unknown one, which is not supported"
         )
-    if not by_bytes and model.has("ignore_merges") and model.member("ignore_merges").value:
+    if not by_bytes and flags["ignore_merges"]:
         raise model.member("ignore_merges").refused(
             "text begins as characters, and a text such as <0x41> would be the token of a byte: not supported"
         )
     if model.has("unk_token"):
         model.member("unk_token").text()
-    keeps_whole = model.has("ignore_merges") and model.member("ignore_merges").flag()
-    return BytePairs(keeps_whole) if by_bytes else CharacterPairs()
+    return BytePairs(flags["ignore_merges"]) if by_bytes else CharacterPairs()
 
 
 # ==== BPE over bytes ====

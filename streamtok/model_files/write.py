@@ -17,13 +17,13 @@ def tokenizer_json(model: Model) -> str:
     Merges are those by which tokens are made, one for each, in their order; others of the file that it came from are
     never used (csrc/vocab/merge_list.h).
     """
-    listed = sorted(model.listed(), key=lambda each: each[0])
-    lists: dict[str, Any] = {"vocab": {text: token for token, text, _ in listed}}
+    listed = list(model.listed())
+    by_id = sorted(listed, key=lambda each: each[0])
+    lists: dict[str, Any] = {"vocab": {text: token for token, text, _ in by_id}}
     if model.parts.model.has_merges:
-        lists["merges"] = [halves for _, _, halves in model.listed() if halves is not None]
-    return (
-        json.dumps({**model.record, "model": {**model.record["model"], **lists}}, ensure_ascii=False, indent=2) + "\n"
-    )
+        lists["merges"] = [halves for _, _, halves in listed if halves is not None]
+    record = {**model.record, "model": {**model.record["model"], **lists}}
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
 
 def tokenizer_config(model: Model) -> str:
