@@ -46,23 +46,39 @@ class Emission(NamedTuple):
 _AHEAD = 2  # stretches for each thread: one being encoded, one waiting for it or for its turn to be written
 
 
+class Idle:
+    """Objects with memory, which are used again once no array over that exists any more. Any thread may call the
+    methods."""
+
+    def __init__(self) -> None:
+        self._idle: list[Any] = []
+
+    def take(self) -> Any:
+        """One of them, or None."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def expect(self, owner: Any, lent: Any) -> None:
+        """Takes the owner of the memory once `lent`, an array over it, is gone."""
+        weakref.finalize(lent, self._idle.append, owner).atexit = False
+
+
 class Buffers:
     """Memory that is used again once no view of it exists any more: the system takes longer to provide fresh memory
     than a disk takes to fill it."""
 
     def __init__(self) -> None:
-        self._idle: list[Any] = []
+        self._idle = Idle()
 
     def lend(self, size: int) -> memoryview:
         """`size` bytes, for as long as there is a memoryview of them. Any thread may call it."""
-        try:
-            buffer = self._idle.pop()
-        except IndexError:
-            buffer = None
+        buffer = self._idle.take()
         if buffer is None or len(buffer) < size:
             buffer = np.empty(size, np.uint8)
         lent: Any = buffer[:size]  # an array of its own: memoryviews keep it alive, and it keeps the buffer
-        weakref.finalize(lent, self._idle.append, buffer).atexit = False
+        self._idle.expect(buffer, lent)
         return memoryview(OwnMemory(lent))
 
 

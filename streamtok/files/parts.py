@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from .. import disk
 from ..native import job
 from ..native.encode import Coder
 from ..native.part import Part
-from .in_order import Block, Buffers, Emission
+from .in_order import Block, Buffers, Emission, Idle
 from .sources import PathSource, Reader, SourceError
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Parts:
     def __init__(self, coder: Coder, matchers: NamePair, size: int, dtype: np.dtype[Any]) -> None:
         self._coder, self._matchers, self.size, self._dtype = coder, matchers, size, dtype
         self._texts = Buffers()
-        self._idle: list[Part] = []  # whose ids were written
+        self._idle = Idle()  # Part objects whose ids were written
 
     def are_worth_it(self, source: object, reader: Reader, offset: int, num_threads: int) -> bool:
         """Whether the rest of a source is a plain file long enough for all threads."""
@@ -78,13 +77,12 @@ class Parts:
         text = self._texts.lend(self.size + LARGEST_REST)[:size]
         with disk.named(name):
             read_part(file, start, text)
-        try:
-            part = self._idle.pop()
-        except IndexError:
+        part: Part | None = self._idle.take()
+        if part is None:
             part = Part()
         part.encode(self._coder, text, *self._matchers, self._dtype.itemsize)
         if not part.count:
             return Emission(Block(np.empty(0, self._dtype), 0))
         ids = np.frombuffer(memoryview(part), self._dtype)
-        weakref.finalize(ids, self._idle.append, part).atexit = False
+        self._idle.expect(part, ids)
         return Emission(Block(ids, part.crc))
