@@ -337,6 +337,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
             extras["pattern_seconds"] = self._pattern_seconds
         if self._normalizer is not None:
             extras["normalizer"] = self._normalizer.steps
+        settings = self.truncation, self.padding
+        if any(settings):  # they belong to the identity, although ids do not depend on them
+            extras["rows"] = settings
         return extras
 
     def without_pattern(self) -> Encoding:

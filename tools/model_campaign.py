@@ -8,10 +8,10 @@
 FOLDER holds the ledger (a line of JSON for each UNIT files) and, of each file that differed, the smallest one found
 that still does, with its text. A file and its texts are a function of the seed and the file's number
 (random_models.py). Of each file that streamtok loads, ids are compared (whole, as streams cut at random places and
-saved in between, as a batch on threads, with the template) and places, and the text of ids, random ones too (whole, as
-streams, as a batch); and where ids differ from those of their text must not depend on the parts that they come in. A
-file that tokenizers refuses may load or not; one that does not load has to be refused with VocabularyError. Texts on
-which tokenizers fails are left out.
+saved in between, as a batch on threads, with the template, as a row of encode_padded) and places, and the text of
+ids, random ones too (whole, as streams, as a batch); and where ids differ from those of their text must not depend on
+the parts that they come in. A file that tokenizers refuses may load or not; one that does not load has to be refused
+with VocabularyError. Texts on which tokenizers fails are left out.
 
 Exit status: 0 no difference, 1 some difference or a worker that died, 2 wrong usage.
 """
@@ -63,6 +63,11 @@ class Subject:
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
         self.ours: Any = streamtok.Encoding.from_file(path)
         self.theirs: Any = attempt(lambda: Tokenizer.from_str(text))
+        self.cutting: Any = attempt(lambda: Tokenizer.from_str(text))
+        if self.theirs is not None:
+            self.theirs.no_truncation()
+            self.theirs.no_padding()
+        record = record | {"truncation": None, "padding": None}
         self.without_post: Any = attempt(lambda: Tokenizer.from_str(json.dumps(record | {"post_processor": None})))
 
 
@@ -125,6 +130,10 @@ def check_ids(subject: Subject, rng: random.Random, text: str) -> list[int] | No
     framed = attempt(lambda: subject.theirs.encode(text).ids)
     if framed is not None:
         same("template", text, subject.ours.encode(text, add_special_tokens=True, **options), framed)
+    row = attempt(lambda: subject.cutting.encode(text).ids)
+    if row is not None:
+        made, _ = subject.ours.encode_padded([text], add_special_tokens=True, **options)
+        same("row", text, made.tolist(), [row])
     check_places(subject, text, ids)
     return ids
 
@@ -210,7 +219,7 @@ def outcome(record: Record, texts: list[str], seed: str, folder: pathlib.Path) -
 
 def smaller(record: Record) -> Iterator[Record]:
     """The record with one thing less."""
-    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding"):
         if record.get(name) is not None:
             yield record | {name: None}
         for key in ("normalizers", "pretokenizers", "processors", "decoders"):

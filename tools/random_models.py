@@ -381,6 +381,21 @@ def damaged(rng: random.Random, record: Record) -> Record:
         return record
 
 
+def rows(rng: random.Random) -> Record:
+    """Settings of rows, which most files do not have."""
+    made: Record = {"truncation": None, "padding": None}
+    sides = ("Left", "Right")
+    if rng.random() < 0.15:
+        strategy = pick(rng, "LongestFirst", "LongestFirst", "OnlyFirst", "OnlySecond")
+        made["truncation"] = {"direction": pick(rng, *sides), "max_length": pick(rng, 4, 5, 9, 100)}
+        made["truncation"] |= {"strategy": strategy, "stride": 0}
+    if rng.random() < 0.15:
+        made["padding"] = {"strategy": pick(rng, "BatchLongest", {"Fixed": rng.randrange(12)})}
+        made["padding"] |= {"direction": pick(rng, *sides), "pad_to_multiple_of": pick(rng, None, 0, 4)}
+        made["padding"] |= {"pad_id": rng.randrange(9), "pad_type_id": 0, "pad_token": "[PAD]"}
+    return made
+
+
 def random_file(rng: random.Random) -> Record:
     """A tokenizer.json."""
     kind = rng.choices(("bytes", "characters", "words", "others"), (40, 35, 24, 1))[0]
@@ -389,8 +404,7 @@ def random_file(rng: random.Random) -> Record:
     vocab = model["vocab"] if isinstance(model["vocab"], dict) else {"a": 1}
     record = {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        **rows(rng),
         "added_tokens": added_tokens(rng, vocab),
         "normalizer": sequence(rng, "normalizers", [normalizer(rng) for _ in range(pick(rng, 0, 0, 1, 1, 2, 3))]),
         "pre_tokenizer": pre_tokenizer(rng, kind),

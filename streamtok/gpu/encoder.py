@@ -16,7 +16,7 @@ from ..errors import raise_of_row, shown
 from ..native.encode import ERRORS
 from ..native.steps import holding, on_failure, within
 from ..native.texts import HasSurrogates, Texts
-from ..rows.shape import check_packing, shape_of
+from ..rows.shape import check_packing, shape_for, shape_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
@@ -242,10 +242,10 @@ class GpuEncoder:
         texts: Iterable[Any],
         *,
         length: int | None = None,
-        side: str = "right",
-        pad_id: int = 0,
+        side: str | None = None,
+        pad_id: int | None = None,
         dtype: str = "int64",
-        truncate: str = "right",
+        truncate: str | None = None,
         max_length: int | None = None,
         pad_to_multiple_of: int | None = None,
         allowed_special: AllowedSpecial = frozenset(),
@@ -261,14 +261,16 @@ class GpuEncoder:
         Args:
             texts: as for encode_batch().
             length: ids of a row. None: as many as the longest text has.
-            side: where the pads stand, "right" or "left".
-            pad_id: the id that stands where a text has none.
+            side: where the pads stand, "right" or "left". None: as the model's file says, or at the right.
+            pad_id: the id that stands where a text has none. None: that of the model's file, or 0.
             dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
                 of a text, 0 for each pad.
             truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end. The
-                ids of add_special_tokens are never left out.
+                ids of add_special_tokens are never left out. None: as the model's file says, or at the right.
             max_length: without a length: the most ids of a text that are taken, those of add_special_tokens included.
-            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it.
+            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it. Where none of
+                length, max_length and pad_to_multiple_of is given, rows are as the model's file says, if it does
+                (`truncation` and `padding` of an Encoding); with a fixed length there, longer where a text has more.
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
             add_special_tokens: as for Encoding.encode().
@@ -280,9 +282,7 @@ class GpuEncoder:
                 encode_batch().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
-        shape = shape_of(
-            length, dtype, pad_id, self.encoding.max_token_value, side, None, truncate, max_length, pad_to_multiple_of
-        )
+        shape = shape_for(self.encoding, length, dtype, pad_id, side, truncate, max_length, pad_to_multiple_of)
         ids, row_starts = self.encode_batch(
             texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
         )

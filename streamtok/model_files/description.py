@@ -179,6 +179,9 @@ class Description:
     """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""
     spelled: Spelled | None = None
     """How ids become text again; None where the bytes of tokens are joined."""
+    truncation: dict[str, Any] | None = None
+    padding: dict[str, Any] | None = None
+    """Settings of rows for models (read_rows.py), which change no ids."""
 
     @property
     def facts(self) -> str:

@@ -24,6 +24,7 @@ from .field import Field
 from .kinds import read_kind
 from .names import AddedNames
 from .read_parts import read_added, read_normalizers, read_template
+from .read_rows import read_padding, read_truncation
 
 _TOP = (
     "version",
@@ -155,11 +156,6 @@ def parts_of(whole: Field) -> Description:
     whole.check_members(_TOP)
     if whole.has("version") and whole.member("version").value != "1.0":
         raise whole.member("version").refused(f"{shown(whole.member('version').value)} is unknown; 1.0 is supported")
-    for name, call in (("truncation", "no_truncation"), ("padding", "no_padding")):
-        if whole.has(name):
-            raise whole.member(name).refused(
-                f"it would change the ids of texts: call {call}() of the tokenizer before it is saved, or write null"
-            )
     pre_tokenizer = _optional(whole, "pre_tokenizer")
     kind = read_kind(whole.member("model"), pre_tokenizer)
     normalizers = read_normalizers(_optional(whole, "normalizer"))
@@ -172,7 +168,8 @@ def parts_of(whole: Field) -> Description:
     except ValueError as error:
         raise _optional(whole, "normalizer").refused(str(error)) from None
     template = read_template(_optional(whole, "post_processor"))
-    return Description(normalizers, stages, added, template, kind, len(normalizers) - before, spelled)
+    rows = read_truncation(_optional(whole, "truncation")), read_padding(_optional(whole, "padding"))
+    return Description(normalizers, stages, added, template, kind, len(normalizers) - before, spelled, *rows)
 
 
 def _optional(whole: Field, name: str) -> Field:

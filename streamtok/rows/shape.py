@@ -12,6 +12,8 @@ from ..native.rows import BEST_FIT_LENGTH
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..protocols import Encoding
+
 HOW = "concatenate", "best-fit"
 
 DTYPES = "uint16", "int16", "uint32", "int32", "int64", "uint64"
@@ -22,7 +24,8 @@ MOST_PLACES = 2**31 - 1
 
 class Shape(NamedTuple):
     """Checked arguments. length: ids of a row; None: as many as the longest has, at most `most`, rounded up to a
-    multiple of `multiple`. is_left: pads stand in front. keeps_end: of a text that is too long the last ids stay."""
+    multiple of `multiple`, and then at least `least`. is_left: pads stand in front. keeps_end: of a text that is too
+    long the last ids stay. cuts_none: such a text is an error."""
 
     length: int | None
     dtype: np.dtype
@@ -32,17 +35,24 @@ class Shape(NamedTuple):
     keeps_end: bool = False
     most: int | None = None
     multiple: int = 1
+    least: int = 0
+    cuts_none: bool = False
 
     def ids_kept(self, longest: int) -> int:
         """The most ids of a text that a row takes; longest: of all texts."""
         most = self.length if self.length is not None else self.most
+        if self.cuts_none and most is not None and longest > most:
+            raise ValueError(
+                f"a text has {longest} ids, more than {most}, and the model's file cuts the second one of two texts "
+                "alone: give max_length"
+            )
         return longest if most is None else min(longest, most)
 
     def row_length(self, longest: int) -> int:
         """Ids and pads of a row."""
         if self.length is not None:
             return self.length
-        return -(-self.ids_kept(longest) // self.multiple) * self.multiple
+        return max(self.least, -(-self.ids_kept(longest) // self.multiple) * self.multiple)
 
 
 def shape_of(
@@ -81,6 +91,31 @@ def shape_of(
     if length is not None and length - 1 > limits.max:
         raise ValueError(f"positions up to {length - 1} do not fit {found.name}: write a wider dtype")
     return Shape(length, found, pad, side == "left", end, truncate == "left", max_length, multiple or 1)
+
+
+def shape_for(
+    encoding: Encoding,
+    length: int | None,
+    dtype: npt.DTypeLike,
+    pad: int | None,
+    side: str | None,
+    truncate: str | None,
+    max_length: int | None,
+    multiple: int | None,
+) -> Shape:
+    """The same for texts of an encoding, whose model's file says what was not given."""
+    cuts, pads = encoding.truncation or {}, encoding.padding or {}
+    least, cuts_none = 0, False
+    if length is max_length is multiple is None:
+        max_length, multiple = cuts.get("max_length"), pads.get("pad_to_multiple_of") or None
+        cuts_none = cuts.get("strategy") == "only_second"
+        if pads.get("length") is not None:
+            least, multiple = -(-pads["length"] // (multiple or 1)) * (multiple or 1), None
+    side = side if side is not None else pads.get("direction", "right")
+    truncate = truncate if truncate is not None else cuts.get("direction", "right")
+    pad = pad if pad is not None else pads.get("pad_id", 0)
+    made = shape_of(length, dtype, pad, encoding.max_token_value, side, None, truncate, max_length, multiple)
+    return made._replace(least=least, cuts_none=cuts_none)
 
 
 def check_count(name: str, value: int | None, what: str) -> None:

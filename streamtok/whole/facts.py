@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..protocols import Encoding, TextCoder
 
 
+def _copied(settings: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if settings is None else dict(settings)
+
+
 class Facts:
     """The part of class Encoding (core.py) that encodes no text."""
 
@@ -102,6 +106,25 @@ class Facts:
         from ..bundled.gpt2_files import in_letters
 
         return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
+
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
+
+        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default.
+
+        >>> enc.truncation
+        {'max_length': 512, 'stride': 0, 'strategy': 'longest_first', 'direction': 'right'}
+        """
+        return None if self._model is None else _copied(self._model.parts.truncation)
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
+
+        encode_padded() takes it as its default; nothing else pads.
+        """
+        return None if self._model is None else _copied(self._model.parts.padding)
 
     # ==== Private names of tiktoken ====
 

@@ -21,10 +21,10 @@ class PaddedTexts:
         texts: Iterable[SomeText],
         *,
         length: int | None = None,
-        side: str = "right",
-        pad_id: int = 0,
+        side: str | None = None,
+        pad_id: int | None = None,
         dtype: npt.DTypeLike = "int64",
-        truncate: str = "right",
+        truncate: str | None = None,
         max_length: int | None = None,
         pad_to_multiple_of: int | None = None,
         num_threads: int | None = 8,
@@ -44,14 +44,16 @@ class PaddedTexts:
         Args:
             texts: an iterable of str or of UTF-8 bytes.
             length: ids of a row. None: as many as the longest text has.
-            side: where the pads stand, "right" or "left".
-            pad_id: the id that stands where a text has none.
+            side: where the pads stand, "right" or "left". None: as the model's file says, or at the right.
+            pad_id: the id that stands where a text has none. None: that of the model's file, or 0.
             dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
                 of a text, 0 for each pad.
             truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end. The
-                ids of add_special_tokens are never left out.
+                ids of add_special_tokens are never left out. None: as the model's file says, or at the right.
             max_length: without a length: the most ids of a text that are taken, those of add_special_tokens included.
-            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it.
+            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it. Where none of
+                length, max_length and pad_to_multiple_of is given, rows are as the model's file says, if it does
+                (`truncation` and `padding` of an Encoding); with a fixed length there, longer where a text has more.
             num_threads: threads to use, up to the number of cores; None for as many as there are.
             allowed_special: as for encode().
             disallowed_special: as for encode().
@@ -69,11 +71,9 @@ class PaddedTexts:
             streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
         from ..rows.padding import padded
-        from ..rows.shape import shape_of
+        from ..rows.shape import shape_for
 
-        shape = shape_of(
-            length, dtype, pad_id, self.max_token_value, side, None, truncate, max_length, pad_to_multiple_of
-        )
+        shape = shape_for(self, length, dtype, pad_id, side, truncate, max_length, pad_to_multiple_of)
         ids, starts = self.encode_ragged(
             texts,
             num_threads=num_threads,

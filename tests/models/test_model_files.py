@@ -285,8 +285,6 @@ def test_templates_that_are_refused(tmp_path, post, says):
         ({"model_novel": 1}, "model.novel"),
         ({"novel": 1}, "novel"),
         ({"version": "2.0"}, "version"),
-        ({"truncation": {"max_length": 2}}, "no_truncation()"),
-        ({"padding": {"strategy": "BatchLongest"}}, "no_padding()"),
         ({"normalizer": {"type": "Nmt"}}, "normalizer: the normalizer 'Nmt'"),
         ({"pre_tokenizer": None}, "ByteLevel"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "ByteLevel"),

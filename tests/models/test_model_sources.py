@@ -33,8 +33,9 @@ def test_objects_of_hugging_face(tmp_path):
     with pytest.raises(TypeError, match="fast tokenizer"):
         Encoding.from_hf("name")
     both.reference.enable_truncation(3)
-    with pytest.raises(VocabularyError, match="no_truncation"):
-        Encoding.from_hf(both.reference)
+    cut = Encoding.from_hf(both.reference)
+    assert cut.truncation == both.reference.truncation and cut.padding is None
+    assert cut.encode("hello there") == both.enc.encode("hello there")
 
 
 def test_a_fast_tokenizer_of_transformers(tmp_path):
@@ -256,6 +257,11 @@ def test_a_file_of_ranks(tmp_path):
     (tmp_path / "tokenizer.model").write_bytes(data.replace(b" 260\n", b" 270\n"))
     with pytest.raises(VocabularyError, match="another file"):
         Encoding.from_file(tmp_path / "tokenizer.model")
+    beside = tmp_path / "tokenizer.model.json"
+    for damaged, says in ((b'{"name": \xff}', r"model\.json: byte 9 is not UTF-8"), (b"{", "this is not JSON")):
+        beside.write_bytes(damaged)
+        with pytest.raises(VocabularyError, match=says):
+            Encoding.from_file(tmp_path / "tokenizer.model")
 
 
 # ==== Files of ids ====
