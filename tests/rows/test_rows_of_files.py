@@ -11,6 +11,7 @@ import pytest
 from small_models import BOS, EOS, TEXT_STEP, record, refusal, template
 
 import streamtok
+from streamtok.train import save
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
 
@@ -80,7 +81,7 @@ def test_ids_of_texts_are_all_there(tmp_path):
     for same in (copy.copy(enc), pickle.loads(pickle.dumps(enc))):
         assert (same.truncation, same.padding) == (enc.truncation, enc.padding)
     assert pickle.loads(pickle.dumps(plain)).truncation is None
-    streamtok.train.save(enc, tmp_path / "again.json")
+    save(enc, tmp_path / "again.json")
     again = streamtok.Encoding.from_file(tmp_path / "again.json")
     assert (again.truncation, again.padding) == (enc.truncation, enc.padding)
 
