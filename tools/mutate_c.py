@@ -16,8 +16,8 @@ import tree_sitter_c
 from mutate import ROOT, Mutant
 from tree_sitter import Node
 
-# Of other machines; tables that tools/gen_*.py write. csrc/cuda is not for a C compiler.
-OUTSIDE = re.compile(r"csrc/(cuda/|.*neon|.*_tables\.[ch]$)")
+# Of other machines; tables that tools/gen_*.py or the build write. csrc/cuda is not for a C compiler.
+OUTSIDE = re.compile(r"csrc/(cuda/|.*neon|.*_tables\.[ch]$|.*_data\.h$)")
 
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 OPERATORS = {"+": "-", "-": "+", "&": "|", "|": "&", "&&": "||", "||": "&&", "<<": ">>", ">>": "<<"}
