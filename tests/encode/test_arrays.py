@@ -9,7 +9,6 @@ import nasty
 import numpy as np
 import oracle
 import pytest
-from test_id_arrays import OnCuda
 
 DTYPES = ("uint16", "uint32", "int32", "int64")
 
@@ -92,42 +91,6 @@ def test_out_stays_as_it_was_where_the_call_raises(r50k):
         with pytest.raises(ValueError):
             r50k.encode_to_numpy(text, out=out)
         assert out.tolist() == [9] * room
-
-
-READ_ONLY = np.frombuffer(b"\0" * 64, np.uint32)
-MISTAKES = {
-    "too small": (ValueError, "out has room for 2 ids, and there are 3: give a longer one", {"out": np.zeros(2, int)}),
-    "read-only": (ValueError, "out is read-only", {"out": READ_ONLY}),
-    "bytes": (ValueError, "out is read-only|out.dtype", {"out": b"1234"}),
-    "rows": (ValueError, r"out is an array of shape \(3, 3\): give one row", {"out": np.zeros((3, 3), int)}),
-    "floats": (ValueError, "out.dtype=.*float64.* is unknown: write one of 'uint16', ", {"out": np.zeros(9)}),
-    "list": (TypeError, "out is of type list: give an array of ids", {"out": [0] * 9}),
-    "on a device": (TypeError, "out lies on a device", {"out": OnCuda([0] * 9)}),
-    "another dtype": (ValueError, "array of int64: leave out dtype", {"out": np.zeros(9, int), "dtype": "int32"}),
-    "unknown": (ValueError, "dtype='x' is unknown: write one of 'uint16', 'uint32', 'int32', 'int64'", {"dtype": "x"}),
-    "float": (ValueError, "dtype=.*float.* is unknown", {"dtype": float}),
-    "byte order": (ValueError, "dtype='>u4' is unknown", {"dtype": np.dtype("u4").newbyteorder().str}),
-    "no dtype": (ValueError, "dtype=5 is unknown", {"dtype": 5}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind, message, options", MISTAKES.values(), ids=MISTAKES)
-def test_wrong_arguments_are_refused(r50k, kind, message, options):
-    with pytest.raises(kind, match=message):
-        r50k.encode_to_numpy("a b c", **options)
-    with pytest.raises(kind, match=message):
-        r50k.encode_ragged(["a", " b c"], **options)
-
-
-def test_ids_that_do_not_fit_are_refused_before_any_work(enc):
-    message = (
-        "dtype='uint16' holds ids up to 65535, and 'cl100k_base' has ids up to 100276: write dtype='uint32', 'int32'"
-    )
-    for call in (enc.encode_to_numpy, enc.encode_ragged):
-        with pytest.raises(ValueError, match=message):
-            call(object(), dtype="uint16")  # a text that would be refused, too
-        with pytest.raises(ValueError, match=r"out\.dtype='uint16' holds ids up to 65535"):
-            call(object(), out=np.zeros(9, np.uint16))
 
 
 def test_patterns_of_ones_own_give_such_arrays(make_tiny):

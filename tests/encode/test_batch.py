@@ -30,19 +30,6 @@ def test_mistake_in_one_text_is_raised(enc, num_threads):
     assert ids.tolist() == enc.encode("a ") + enc.encode("\ufffd")
 
 
-def test_num_threads_below_one_is_a_value_error(enc):
-    for number in (0, -1):
-        for call in (enc.encode_batch, enc.encode_ordinary_batch, enc.encode_ragged):
-            with pytest.raises(ValueError, match="greater than 0"):
-                call(["a"], num_threads=number)
-        for call in (enc.encode_to_numpy, enc.count):
-            with pytest.raises(ValueError, match="greater than 0"):
-                call("a", num_threads=number)
-        for call in (enc.decode_batch, enc.decode_bytes_batch):
-            with pytest.raises(ValueError, match="greater than 0"):
-                call([[1]], num_threads=number)
-
-
 def test_batches_of_any_sequence(enc):
     want = [enc.encode("a b"), enc.encode("c")]
     assert enc.encode_batch(("a b", "c")) == want

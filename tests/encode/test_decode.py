@@ -117,7 +117,7 @@ def test_every_character_at_every_place(tiny):
             assert tiny.decode(list(text.encode())) == text
 
 
-def test_lists_of_other_things_than_small_ints(tiny):
+def test_lists_of_other_things_than_ints(tiny):
     class Number(int):
         pass
 
@@ -129,26 +129,6 @@ def test_lists_of_other_things_than_small_ints(tiny):
         value = int(np.array(odd)) if not isinstance(odd, Index) else 99
         for ids in ([97] * 20 + [odd], (odd, 97), [odd] * 300):
             assert tiny.decode_bytes(ids) == bytes([97 if type(each) is int else value for each in ids])
-    for wrong, kind in (
-        (-1, OverflowError),
-        (2**32, OverflowError),
-        (2**64, OverflowError),
-        ("a", TypeError),
-        (1.0, TypeError),
-        (None, TypeError),
-    ):
-        for ids in ([97] * 20 + [wrong], (wrong, 97)):
-            for call in (
-                tiny.decode,
-                tiny.decode_bytes,
-                tiny.stream_decoder().feed,
-                lambda ids: tiny.decode_batch([[97], ids]),
-            ):
-                with pytest.raises(kind):
-                    call(ids)
-    for number in (2**30 - 1, 2**30, 2**31, 2**32 - 1):
-        with pytest.raises(KeyError, match=str(number)):
-            tiny.decode([97, number])
 
 
 def test_arrays_that_lie_otherwise(tiny):
@@ -174,10 +154,6 @@ def test_arrays_that_lie_otherwise(tiny):
     ):
         assert tiny.decode_bytes(given) == want and tiny.decode(given) == want.decode()
         assert tiny.decode_bytes_batch([given] * 3) == [want] * 3
-    with pytest.raises(TypeError, match="float32"):
-        tiny.decode(ids.astype(np.float32))
-    with pytest.raises(ValueError, match="one row"):
-        tiny.decode(ids.reshape(2, -1))
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 5])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from row_shapes import best_fit, packed
 
 import streamtok
-from streamtok.native.rows import BEST_FIT_LENGTH, Plan, Ragged
+from streamtok.native.rows import Plan, Ragged
 from streamtok.rows import packing
 from streamtok.rows.shape import HOW
 
@@ -123,37 +123,6 @@ def test_tensors_share_the_memory():
     for tensor in (torch.from_numpy(ids), torch.from_dlpack(ids)):
         assert tensor.data_ptr() == ids.ctypes.data and tensor.dtype == torch.int64
     assert torch.from_dlpack(places).dtype == torch.int32
-
-
-@pytest.mark.parametrize(
-    ("documents", "length", "options", "error", "what"),
-    [
-        ([[1]], 0, {}, ValueError, "length=0: write how many ids a row has"),
-        ([[1]], None, {}, ValueError, "length=None"),
-        ([[1]], True, {}, ValueError, "length=True"),
-        ([[1]], 8, {"how": "best"}, ValueError, "how='best' is unknown: write 'concatenate' or 'best-fit'"),
-        ([[1]], BEST_FIT_LENGTH + 1, {"how": "best-fit"}, ValueError, "rows of 16777216 ids at most"),
-        ([[1]], 8, {"dtype": "float32"}, ValueError, "dtype='float32': write one of"),
-        ([[1]], 8, {"eot": -1, "dtype": "uint32"}, ValueError, "eot=-1 does not fit uint32"),
-        ([[1]], 8, {"pad_id": 2**40, "dtype": "int32"}, ValueError, "pad_id="),
-        ([[1]], 70_000, {"dtype": "uint16"}, ValueError, "positions up to 69999 do not fit uint16"),
-        ([[1], [], [70_000]], 8, {"dtype": "uint16"}, ValueError, "document 2 has the id 70000"),
-        ([[1], ["a"]], 8, {}, TypeError, "document 1: "),
-        ([[1], "ab"], 8, {}, TypeError, "document 1 is of type str: give ids"),
-        ("ab", 8, {}, TypeError, "documents are of type str"),
-        ([[1], [-1]], 8, {}, OverflowError, "document 1: "),
-        ([np.array([1.5])], 8, {}, TypeError, "document 0: ids are integers"),
-        (np.arange(4), 8, {}, ValueError, "an array of shape .4,.: give .ids. for a single document"),
-        (([1, 2], [3, 4]), 8, {}, ValueError, "indptr must ascend from 0 to the number of ids, 2: a tuple is the pair"),
-        (([1, 2], [0, 2, 1, 2]), 8, {}, ValueError, "indptr must ascend"),
-        (([1, 2], []), 8, {}, ValueError, "indptr"),
-        (([1], [2], [3]), 8, {}, ValueError, "a tuple of 3 items"),
-        ([[]] * 3, 2**31, {"eot": 1}, ValueError, "places of sequences are 32-bit numbers"),
-    ],
-)  # fmt: skip
-def test_what_is_refused(documents, length, options, error, what):
-    with pytest.raises(error, match=what):
-        streamtok.pack(documents, length, **options)
 
 
 def test_native_functions_check_what_would_leave_memory():

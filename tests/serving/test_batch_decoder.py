@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import random
 
@@ -10,8 +9,6 @@ import nasty
 import numpy as np
 import oracle
 import pytest
-
-from streamtok.serving import batch_decoder
 
 SLOTS = 17
 
@@ -201,58 +198,3 @@ def test_a_model_that_spells_its_tokens_itself(tmp_path):
         while any(run.rows.values()):
             run.step()
         run.check(whole)
-
-
-def test_what_is_wrong_is_said_and_changes_nothing():
-    enc = oracle.ours("cl100k_base")
-    decoder = enc.batch_decoder(2)
-    token = enc.encode_single_token("a")
-    cut = enc.encode("é" * 3)  # a token, or a part of one
-    decoder.feed([0], [[enc.encode_single_token(b"\xc3"), -1]])
-    states = [decoder.getstate(slot) for slot in range(2)]
-    for slots, ids, counts, error, words in (
-        ([2], [token], None, IndexError, "there is no slot 2: the decoder has 2"),
-        ([-1], [token], None, IndexError, "there is no slot -1"),
-        ([0, 1], [token, 10**6], None, KeyError, "Invalid token for decoding: 1000000"),
-        ([0, 1], [token, -2], None, KeyError, "Invalid token for decoding: -2"),
-        ([0, 1], [token], None, ValueError, "more ids than there are, 1"),
-        ([0], [token, token], None, ValueError, "there are 2 ids, and the counts ask for 1"),
-        ([0, 1], [token], [1], ValueError, "2 slots and 1 counts"),
-        ([0, 1], [token], [2, -1], ValueError, "more ids than there are, 1, or one of them is negative"),
-        ([0], [1.5], None, TypeError, "ids are integers, got float at index 0"),
-        ([0], np.array([1.5]), None, TypeError, "ids are integers, got an array of float64"),
-        ([0, 1], [[1], [1, 2]], None, ValueError, "different lengths"),
-    ):
-        with pytest.raises(error, match=words):
-            decoder.feed(slots, ids, counts)
-        assert [decoder.getstate(slot) for slot in range(2)] == states
-    for stop, error, words in (
-        ("", ValueError, "a stop string is empty"),
-        (["a", 3], TypeError, "stop strings are str, got int: 3"),
-        (b"a", TypeError, "write stop.decode"),
-        ("\ud800", ValueError, "lone surrogate"),
-        ([str(i) for i in range(300)], ValueError, "there are 300 stop strings; a text has at most 256"),
-    ):
-        with pytest.raises(error, match=words):
-            decoder.reset(0, stop)
-        assert decoder.getstate(0) == states[0]
-    for state in (
-        (2, (), b"", b"", None, None),
-        (1, (), b"abc", b"", None, None),
-        (1, ("abc",), b"", b"b", None, None),
-        (1, ("abc",), b"", b"abc", None, None),
-        (1, ("abc",), b"", b"", 1, None),
-        (1, (), b"", b"", 0, None),
-        (1, (), b"\xc3\xa9", b"", None, None),
-        json,
-    ):
-        with pytest.raises(ValueError, match="can have had this state"):
-            decoder.setstate(0, state)
-        assert decoder.getstate(0) == states[0]
-    assert decoder.feed([0], [enc.encode_single_token(b"\xa9")]) == ["é"]
-    assert cut
-    for slots in (0, batch_decoder.MOST_SLOTS + 1):
-        with pytest.raises(ValueError, match="write a number from 1 to"):
-            enc.batch_decoder(slots)
-    with pytest.raises(ValueError, match="takes 'replace' and 'ignore'"):
-        enc.batch_decoder(1, errors="strict")

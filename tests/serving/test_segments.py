@@ -126,18 +126,3 @@ def test_models_that_normalize_or_whose_names_take_blanks():
         model.encode_segments([("hello  ", set()), ("<x> y", "all")])
     ids, _ = model.encode_segments([("hello  ", set()), ("<x> y", "all")], joined=False)
     assert ids.tolist() == model.encode("hello  ") + model.encode("<x> y", allowed_special="all")
-
-
-def test_what_is_no_segment():
-    enc = oracle.ours("cl100k_base")
-    for segments, error, words in (
-        (["text"], TypeError, r"segment 0 is 'text': write \(text, names"),
-        ([("a", set()), ("b",)], TypeError, "segment 1 is"),
-        ([(1, set())], TypeError, "int"),
-        ([("a", "<|endoftext|>")], TypeError, "allowed_special"),
-        ([(b"\xff", set())], UnicodeDecodeError, "invalid start"),
-        ([(b"a", set()), (b"\xc3", set())], UnicodeDecodeError, "unexpected end"),
-    ):
-        for joined in (True, False):
-            with pytest.raises(error, match=words):
-                enc.encode_segments(segments, joined=joined)

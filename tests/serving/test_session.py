@@ -236,36 +236,6 @@ def test_truncate_to_tokens():
         assert session.ids.tolist() == enc.encode(want, disallowed_special=())
 
 
-def test_what_is_refused_changes_nothing():
-    enc = oracle.ours("cl100k_base")
-    session = enc.session("é and more", max_bytes=100)
-    before = (session.text, session.ids.tolist())
-    for call, error, words in (
-        (lambda: session.append(f"a {END}"), ValueError, "disallowed special token"),
-        (lambda: session.append(b"\xc3"), UnicodeDecodeError, "unexpected end"),
-        (lambda: session.append(b"\xff"), UnicodeDecodeError, "invalid start"),
-        (lambda: session.replace(2, 3, b"\xc3"), UnicodeDecodeError, "utf-8"),
-        (lambda: session.replace(2, 3, f"{END}"), ValueError, "disallowed special token"),
-        (lambda: session.replace(1, 3, "x"), ValueError, "inside a character"),
-        (lambda: session.replace(3, 2, "x"), IndexError, "from 3 to 2: it has 11 bytes"),
-        (lambda: session.replace(0, 12, "x"), IndexError, "from 0 to 12"),
-        (lambda: session.replace(-1, 2, "x"), IndexError, "from -1 to 2"),
-        (lambda: session.append("x" * 90), ValueError, "would have 101 bytes; this session takes at most 100"),
-        (lambda: session.update("x" * 101), ValueError, "would have 101 bytes"),
-        (lambda: session.truncate(), TypeError, "a number of tokens, or bytes="),
-        (lambda: session.truncate(1, bytes=1), TypeError, "and not both"),
-        (lambda: session.truncate(bytes=-1), ValueError, "is negative"),
-        (lambda: session.append(3), TypeError, "got int"),
-    ):
-        with pytest.raises(error, match=words):
-            call()
-        assert (session.text, session.ids.tolist()) == before
-    with pytest.raises(ValueError, match="assignment destination is read-only"):
-        session.ids[0] = 1
-    with pytest.raises(ValueError, match="another version"):
-        sessions._restore(enc, (0, b"", frozenset(), "all", None))
-
-
 def test_one_thread_at_a_time():
     session = oracle.ours("cl100k_base").session()
     is_inside, is_over = threading.Event(), threading.Event()

@@ -45,21 +45,3 @@ def test_strs_of_any_shape():
     assert enc.token_strs(np.empty((2, 0), int)) == [[], []]
     assert enc.token_strs(np.empty((0, 2), int)) == []
     assert enc.token_strs(np.empty((2, 0, 3), int)) == [[], []]
-
-
-def test_what_is_no_id():
-    enc = oracle.ours("cl100k_base")
-    gap = next(token for token in range(enc.max_token_value) if enc.token_table().flags[token] & UNKNOWN)
-    for ids, error, words in (
-        ([1, gap, 2], KeyError, f"Invalid token for decoding: {gap}"),
-        ([1, 10**7], KeyError, "Invalid token for decoding: 10000000"),
-        (-1, OverflowError, "negative"),
-        ([1, 2**40], OverflowError, "does not fit"),
-        ([1.5], TypeError, "float64"),
-        (True, TypeError, "bool"),
-        (["a"], TypeError, "ids are integers"),
-        ([[1], [1, 2]], ValueError, "different lengths"),
-        ([1, 2**80], TypeError, "integers of up to 32 bits"),
-    ):
-        with pytest.raises(error, match=words):
-            enc.token_strs(ids)

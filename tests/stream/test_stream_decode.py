@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import oracle
-import pytest
 
 import streamtok
 
@@ -27,37 +26,6 @@ def test_ids_as_any_iterable(enc):
     for given in (tuple(ids), np.array(ids, np.uint32), np.array(ids), iter(ids), (token for token in ids)):
         assert decoded(enc.stream_decoder(), [given]) == "hello 中 world"
     assert enc.stream_decoder().feed([]) == ""
-
-
-def test_unknown_id_is_a_key_error_and_loses_nothing(enc):
-    first, second, third = (enc.encode_single_token(bytes([value])) for value in "中".encode())
-    for wrong in ([10**6], [third, 10**6], [10**6, third], [100_256]):
-        decoder = enc.stream_decoder()
-        assert decoder.feed([first, second]) == "" and decoder.pending == 2
-        with pytest.raises(KeyError):
-            decoder.feed(wrong)
-        assert decoder.pending == 2
-        assert decoder.feed([third]) == "中"
-    others = [([-1], OverflowError), ([2**40], OverflowError), (["a"], TypeError), ([1.5], TypeError)]
-    for wrong, kind in others:
-        decoder = enc.stream_decoder()
-        decoder.feed([first])
-        with pytest.raises(kind):
-            decoder.feed(wrong)
-        assert decoder.feed([second, third]) == "中"
-
-
-def test_state_that_no_decoder_had_is_refused(enc):
-    from streamtok.stream import _restore_decoder
-
-    for pending in (b"abcd", b"a", "中".encode(), b"\xe4\xb8\xad\xe4"):
-        with pytest.raises(ValueError):
-            _restore_decoder(enc, "replace", pending)
-
-
-def test_unknown_errors_mode_is_a_lookup_error(enc):
-    with pytest.raises(LookupError):
-        enc.stream_decoder(errors="nonsense")
 
 
 def test_repr_names_the_encoding(enc):

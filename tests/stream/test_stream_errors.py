@@ -82,34 +82,3 @@ def test_offset_of_a_special_token_counts_the_bytes_that_were_fed(enc):
     stream.feed(b"\xff\xff")
     with pytest.raises(ValueError, match="at byte 2 of the stream"):
         stream.feed(NAME)
-
-
-# ==== Surrogates ====
-
-
-# ==== Arguments ====
-
-
-def test_what_is_no_text_is_a_type_error_and_changes_nothing(enc):
-    stream = enc.stream_encoder()
-    ids = stream.feed("hello wor").tolist()
-    for wrong in (None, 1, 1.5, ["a"], ("a",), {"a"}, object()):
-        with pytest.raises(TypeError, match="expected str or a buffer"):
-            stream.feed(wrong)
-    with pytest.raises((ValueError, BufferError)):
-        stream.feed(memoryview(b"abcdef")[::2])
-    assert ids + stream.feed("ld").tolist() + stream.flush().tolist() == enc.encode("hello world")
-
-
-def test_unknown_errors_mode_is_a_value_error(enc):
-    for wrong in ("", "Strict", "surrogateescape", "backslashreplace"):
-        with pytest.raises(ValueError, match="strict"):
-            enc.stream_encoder(errors=wrong)
-
-
-def test_disallowed_and_allowed_sets_are_checked(enc):
-    with pytest.raises(TypeError):
-        enc.stream_encoder(allowed_special={1})
-    with pytest.raises(ValueError, match="empty"):
-        enc.stream_encoder(disallowed_special={""})
-    enc.stream_encoder(allowed_special={"<|no such token|>"})  # as in tiktoken: an unknown name is never found

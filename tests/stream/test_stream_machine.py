@@ -177,7 +177,7 @@ class Streams(RuleBasedStateMachine):
         if way.startswith("state"):
             state = stream.getstate()
             made.reset()
-            made.setstate(state)
+            made.setstate(state if way == "state" else memoryview(state))
         if way != "state in place":
             self.twins = [*self.twins[-3:], (stream, self.model.copy())]
         self.stream = made

@@ -206,25 +206,6 @@ def test_state_of_another_version_is_refused(enc):
         enc.stream_encoder().setstate(bytes(state))
 
 
-@pytest.mark.parametrize("what", ["abc", 5, None, ["a"]])
-def test_state_that_is_no_bytes_is_a_type_error(enc, what):
-    stream = enc.stream_encoder()
-    stream.feed("he")
-    with pytest.raises(TypeError, match=f"of type {type(what).__name__}; pass the bytes that getstate"):
-        stream.setstate(what)
-    assert stream.pending == 2
-    stream.setstate(memoryview(stream.getstate()))
-    assert stream.pending == 2
-
-
-def test_what_is_no_state_is_refused(enc):
-    for wrong in (b"", b"x", b"\0" * 500, bytes(range(256)), pickle.dumps(1)):
-        with pytest.raises(ValueError, match="not the state"):
-            enc.stream_encoder().setstate(wrong)
-    with pytest.raises(TypeError):
-        enc.stream_encoder().setstate("text")
-
-
 # ==== Context manager, offset, repr, subclasses ====
 
 
