@@ -37,17 +37,10 @@ struct alignas(16) ulonglong2 {
 
 /* Each of the 32 lanes gives a value, with the same name, and gets the values of all. */
 const uint64_t *emulated_exchange(const char *what, uint64_t value);
+uint32_t emulated_ballot(int some);
 unsigned emulated_lane(void);
 
-static inline uint32_t __ballot_sync(unsigned, int some)
-{
-    const uint64_t *all = emulated_exchange("ballot", some != 0);
-    uint32_t mask = 0;
-    for (int i = 0; i < 32; i++)
-        mask |= (uint32_t)all[i] << i;
-    return mask;
-}
-
+static inline uint32_t __ballot_sync(unsigned, int some) { return emulated_ballot(some); }
 static inline int __any_sync(unsigned mask, int some) { return __ballot_sync(mask, some) != 0; }
 static inline int __all_sync(unsigned mask, int some) { return __ballot_sync(mask, some) == 0xFFFFFFFFu; }
 static inline void __threadfence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -25,6 +25,7 @@ struct lane_state {
 
 static EMULATED_LOCAL lane_state lanes[32 * WARPS];
 static EMULATED_LOCAL uint64_t values[WARPS][2][32]; /* of this exchange and the one before, which slower lanes still read */
+static EMULATED_LOCAL uint32_t votes[WARPS][2]; /* likewise, a bit of each lane */
 static EMULATED_LOCAL unsigned phase[32 * WARPS], current;
 static EMULATED_LOCAL jmp_buf runner_place;
 static void (*body)(void);
@@ -57,11 +58,15 @@ void emulated_yield(void)
         longjmp(runner_place, 1);
 }
 
+/* A lane begins once, and then runs the body of one block after the other: makecontext and setcontext ask the system. */
 static void enter(void)
 {
-    body();
-    lanes[current].done = 1;
-    longjmp(runner_place, 1);
+    for (;;) {
+        body();
+        lanes[current].done = 1;
+        if (!_setjmp(lanes[current].place))
+            longjmp(runner_place, 1);
+    }
 }
 
 /* Goes on with the thread `current` until it exchanges or ends. */
@@ -92,6 +97,15 @@ const uint64_t *emulated_exchange(const char *what, uint64_t value)
     return all;
 }
 
+uint32_t emulated_ballot(int some)
+{
+    const uint32_t bit = 1u << (current & 31);
+    uint32_t *all = &votes[current / 32][phase[current] & 1];
+    *all = some ? *all | bit : *all & ~bit;
+    emulated_exchange("ballot", 0);
+    return *all;
+}
+
 static int is_done(unsigned warp) { return lanes[32 * warp].done; }
 static int waits_for_block(unsigned warp) { return !is_done(warp) && !strcmp(lanes[32 * warp].what, "syncthreads"); }
 
@@ -112,13 +126,18 @@ static void resume_warp(unsigned warp)
     }
 }
 
+static int waits_alike(const lane_state *a, const lane_state *b)
+{
+    return a->done == b->done && (a->done || a->what == b->what || !strcmp(a->what, b->what));
+}
+
 /* One exchange further; all lanes must have come to the same one. */
 static void step_warp(unsigned warp)
 {
     lane_state *first = &lanes[32 * warp];
     resume_warp(warp);
     for (unsigned i = 1; i < 32; i++)
-        if (first[i].done != first->done || (!first->done && strcmp(first[i].what, first->what))) {
+        if (!waits_alike(&first[i], first)) {
             fprintf(stderr, "lanes 0 and %u of a warp part ways: %s and %s\n", i, first->done ? "end" : first->what,
                     first[i].done ? "end" : first[i].what);
             abort();
@@ -129,7 +148,7 @@ static void step_warp(unsigned warp)
 static void run_block(unsigned warps)
 {
     for (unsigned i = 0; i < 32 * warps; i++) {
-        lanes[i].begun = lanes[i].done = 0;
+        lanes[i].done = 0;
         lanes[i].wait = any_below(32);
         phase[i] = 0;
         if (!lanes[i].stack)
