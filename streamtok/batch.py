@@ -69,13 +69,15 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int |
 # ==== One long text ====
 
 
-def encode_array(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None) -> Ids:
+def encode_array(
+    coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None = None
+) -> Ids:
     """coder.encode_array, on several threads where the text is long."""
     job = None if num_threads == 1 else _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART)
     return coder.encode_array(text, allowed, disallowed) if job is None else job.array()
 
 
-def count(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None) -> int:
+def count(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None = None) -> int:
     """coder.count, on several threads where the text is long."""
     job = None
     if num_threads != 1:

@@ -1,28 +1,26 @@
-"""class Encoding: how one is made, and which special tokens a call finds.
+"""class Encoding: how one is made, what it has, and its methods, which lie in the modules that do the work.
 
-whole/, streaming.py and decoding.py hold the methods that encode and decode, whole/facts.py the facts.
+An encoding has coders, which encode and make streams (native/encode.pyx, patterns/coder.py); a decoder
+(native/decode.pyx); the names of its special tokens (whole/special.py); its model (bundled/models.py); its devices.
 """
 
 from __future__ import annotations
 
 import warnings
+from types import FunctionType
 
+from . import decoding, identity, streaming
 from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
 from .bundled.models import model_named
 from .bundled.packed import PackedVocabulary, pack_ranks
-from .checks import check_allowed, check_n_vocab, check_special, id_array, normalizer_of
-from .decoding import Decoding
+from .checks import check_n_vocab, check_special, id_array, normalizer_of
 from .errors import shown
-from .identity import Identified
 from .native.decode import Decoder
-from .native.encode import ENGINES, ERRORS, Coder
-from .native.matcher import Matcher
+from .native.encode import ENGINES
 from .native.steps import lazy
-from .patterns.engine import splitter_of
-from .serving import Serving
-from .streaming import Streaming
-from .whole import WholeTexts
-from .whole.facts import Facts
+from .patterns.engine import engine_of
+from .serving import methods
+from .whole import facts, special, texts
 
 # typing.TYPE_CHECKING, without the import of typing, which takes as long as loading a vocabulary. The same in every
 # module that `import streamtok` loads.
@@ -30,27 +28,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, SupportsIndex
 
     from .device import Devices
     from .model_files import Model
     from .native.normal import Normalizer
     from .native.vocab import Vocab
     from .patterns import Split
-    from .protocols import AllowedSpecial, DisallowedSpecial, NamePair, Template, TextCoder
-
-# Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
-_MATCHERS_KEPT = 64
-
-# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special/names.h). A larger set is kept
-# alone.
-_MATCHER_BYTES_KEPT = 4 << 20
+    from .protocols import NamePair, Names, Template, TextCoder
 
 # As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
 _PATTERN_SECONDS = 30.0
 
 
-class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
+class Encoding:
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:
@@ -75,6 +66,20 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         name: as given. It may be changed.
         max_token_value: the largest id.
 
+    Many methods take these arguments, which mean the same in all of them:
+        allowed_special: names of special tokens that become their ids where the text spells them; "all" for all. In
+            streams, names may be split across chunks.
+        disallowed_special: names that are refused; "all" for all that are not allowed. A name that is neither
+            allowed nor refused is ordinary text, so () makes ordinary text of all that are not allowed.
+        add_special_tokens: put the ids of the model's template around the ids: prefix_ids and suffix_ids.
+        errors: what to do with bytes that are not UTF-8. Of text to encode: "strict" raises UnicodeDecodeError,
+            "replace" and "ignore" do what bytes.decode does on the whole text. Of decoded bytes: as for bytes.decode().
+        num_threads: threads to use, up to the number of cores that this process may use; None for as many as help:
+            one for little work, all cores for a long text or a large batch. The ids do not depend on it.
+        device: "cpu"; "cuda" or "cuda:N", a CUDA device; "auto", the GPU where it is faster. The ids do not depend on
+            it. See docs/gpu.md.
+        skip_special_tokens: leave out the ids of special tokens.
+
     Raises:
         VocabularyError: ranks that contradict themselves, a special id that is an ordinary token's too, a wrong
             explicit_n_vocab.
@@ -83,7 +88,17 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
 
     # Every call reads one or two of these. A slot is faster than the __dict__, which CPython 3.11 searches each time
     # once some code has asked for it: a tenth of the time of a short text.
-    __slots__ = ("_coder", "_decoder", "_default_matchers", "_plain")
+    __slots__ = ("__dict__", "__weakref__", "_coder", "_decoder", "_default_matchers", "_plain", "_spelling")
+
+    _model: Model | None = None  # where it comes from a model's file
+    _spelling: Any  # a model_files.spelling.Spelling, where tokens are not the bytes of text; else None
+    _template: Template = ((), ())
+    _warns_without_pattern = True
+    _pattern_seconds: float | None = _PATTERN_SECONDS
+    _normalizer: Normalizer | None = None
+    _vocabulary: str  # the bundled vocabulary that it is made of, if it is
+    _default_matchers: NamePair
+    _plain: Names
 
     def __init__(
         self,
@@ -123,8 +138,6 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         self._vocabulary = vocabulary
         self._set_up(name, pat_str, open_vocabulary(vocabulary, special), special, n_vocab, engine)
         return self
-
-    _vocabulary: str  # the bundled vocabulary that it is made of, if it is
 
     @lazy
     def _packed(self) -> PackedVocabulary:
@@ -258,20 +271,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         self._pattern_seconds = pattern_seconds
         self._model, self._packed, self._template = model, model.vocabulary, model.template
         self._normalizer = normalizer_of(model.normalizer)
-        if model.parts.spelled is not None:
-            from .model_files.spelling import Spelling
-
-            self._spelling = Spelling(model.parts.spelled, model.names)
         if vocab is None:
             vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
-
-    _model: Model | None = None
-    _template: Template = ((), ())
-
-    _warns_without_pattern = True
-    _pattern_seconds: float | None = _PATTERN_SECONDS
-    _normalizer: Normalizer | None = None
 
     def _set_up(
         self,
@@ -286,7 +288,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         self._kind = model_named(vocab.model)
         self._split: Split | None = pat_str if self._model is None else self._model.stages
         plain = {} if self._model is None else self._model.plain
-        self._added_tokens, self._always_found = special_tokens | plain if plain else special_tokens, frozenset(plain)
+        self._added_tokens = special_tokens | plain if plain else special_tokens
         if pat_str is None and self._warns_without_pattern and self._model is None and self._kind.merges:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
@@ -301,38 +303,26 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         self._special_token_values = set(special_tokens.values())
         skipped = self._special_token_values if self._model is None else self._model.added_names.skipped
         self._decoder = Decoder(vocab, skipped, id_array)
+        self._spelling = special.spelling_of(self._model)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see device.py
-        self._matchers: dict[tuple[frozenset[str], frozenset[str]], NamePair] = {}
-        self._plain = self._find_matchers(set(), ())[0]
-        self._default_matchers = self._find_matchers(set(), "all")
-        self._note()
+        matcher = None if self._model is None else self._model.added_names.matcher
+        self._names = special.SpecialNames(self.special_tokens_set, self._added_tokens, frozenset(plain), matcher)
+        self._plain = self._names.find(set(), ())[0]
+        self._default_matchers = self._names.find(set(), "all")
+        identity.note(self)
 
     def _coder_for(self, errors: str) -> TextCoder:
-        """What encodes whole texts with one error mode: the C core, with `regex` before it where no table splits."""
+        """What encodes whole texts with one error mode."""
         if errors not in self._coders:
-            if errors not in ERRORS:
-                raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
-            splitter = splitter_of(self._split)
-            if splitter is not None:
-                self._coders[errors] = Coder(self._vocab, splitter, self._engine, errors, self._normalizer)
-            elif self._normalizer is not None:
-                raise ValueError(
-                    f"{shown(self.name)} has a normalizer, and a pattern that goes through the regex package: only "
-                    "patterns that the core splits itself can follow a normalizer"
-                )
-            else:
-                from .patterns.coder import PatternCoder
-
-                assert self._pat_str is not None and self._model is None  # the core splits for these
-                self._coders[errors] = PatternCoder(
-                    self._vocab, self._pat_str, self._engine, errors, self._pattern_seconds
-                )
+            self._coders[errors] = special.coder_of(self, errors)
         return self._coders[errors]
 
-    def _extras(self) -> dict[str, object]:
-        extras: dict[str, object] = {}
+    def _extras(self) -> dict[str, Any]:
+        """Arguments that the constructor takes besides those that every encoding has: for pickles. A subclass in this
+        package may have others."""
+        extras: dict[str, Any] = {}
         if self._pattern_seconds != _PATTERN_SECONDS:
             extras["pattern_seconds"] = self._pattern_seconds
         if self._normalizer is not None:
@@ -376,57 +366,154 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
             other = Encoding.__new__(Encoding)
             other._become(model=self._model.with_vocabulary(packed), name=name, engine=self._engine)
             return other
-        return Encoding(
-            name,
-            pat_str=self._pat_str,
-            mergeable_ranks=packed,
-            special_tokens=self._special_tokens,
-            engine=self._engine,
-            pattern_seconds=self._pattern_seconds,
-            normalizer=None if self._normalizer is None else self._normalizer.steps,
-        )
+        how: dict[str, Any] = {"engine": self._engine, **Encoding._extras(self)}
+        return Encoding(name, pat_str=self._pat_str, mergeable_ranks=packed, special_tokens=self._special_tokens, **how)
+
+    # ==== Whole texts ====
+
+    encode_ordinary = texts.encode_ordinary
+    encode = texts.encode
+    encode_to_numpy = texts.encode_to_numpy
+    encode_with_offsets = texts.encode_with_offsets
+    count = texts.count
+    truncate = texts.truncate
+    pieces = texts.pieces
+    encode_ordinary_batch = texts.encode_ordinary_batch
+    encode_batch = texts.encode_batch
+    encode_ragged = texts.encode_ragged
+    encode_padded = texts.encode_padded
+    encode_arrow = texts.encode_arrow
+    encode_with_unstable = texts.encode_with_unstable
+
+    @property
+    def prefix_ids(self) -> list[int]:
+        """The ids that add_special_tokens=True puts in front of a text; none where the model's file names none."""
+        return list(self._template[0])
+
+    @property
+    def suffix_ids(self) -> list[int]:
+        """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
+        return list(self._template[1])
+
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
+
+        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default.
+
+        >>> enc.truncation
+        {'max_length': 512, 'stride': 0, 'strategy': 'longest_first', 'direction': 'right'}
+        """
+        found = None if self._model is None else self._model.parts.truncation
+        return None if found is None else dict(found)
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
+
+        encode_padded() takes it as its default; nothing else pads.
+        """
+        found = None if self._model is None else self._model.parts.padding
+        return None if found is None else dict(found)
+
+    # ==== Ids to text ====
+
+    decode_bytes = decoding.decode_bytes
+    _bytes_of = decoding._bytes_of
+    decode = decoding.decode
+    decode_single_token_bytes = decoding.decode_single_token_bytes
+    decode_tokens_bytes = decoding.decode_tokens_bytes
+    decode_with_offsets = decoding.decode_with_offsets
+    decode_batch = decoding.decode_batch
+    decode_bytes_batch = decoding.decode_bytes_batch
+    stream_decoder = decoding.stream_decoder
+
+    # ==== Streams and files ====
+
+    stream_encoder = streaming.stream_encoder
+    encode_stream = streaming.encode_stream
+    encode_stream_async = streaming.encode_stream_async
+    encode_file = streaming.encode_file
+
+    # ==== What servers ask ====
+
+    session = methods.session
+    batch_decoder = methods.batch_decoder
+    token_table = methods.token_table
+    token_strs = methods.token_strs
+    first_difference = methods.first_difference
+    is_canonical = methods.is_canonical
+    canonical_check = methods.canonical_check
+    encode_segments = methods.encode_segments
+    completions = methods.completions
+
+    _token_lengths = lazy(facts.token_lengths)
+    _token_table = lazy(methods.made_token_table)
+    _spellings = lazy(methods.made_spellings)
+
+    # ==== Facts ====
+
+    encode_single_token = facts.encode_single_token
+    token_byte_values = facts.token_byte_values
+    is_special_token = facts.is_special_token
+    get_vocab = facts.get_vocab
+    _encode_single_piece = facts._encode_single_piece
+    _encode_by_merging = facts._encode_by_merging
+    _encode_only_native_bpe = facts._encode_only_native_bpe
+    _encode_bytes = facts._encode_bytes
+    _sorted_tokens = lazy(facts.sorted_tokens)
+
+    @property
+    def pattern_engine(self) -> str:
+        """What splits by the pattern: "blocks", which read 64 bytes at a time; "table", a compiled pattern, which reads
+        each character once; "regex", the `regex` package, for a pattern that no table can express, which is far slower;
+        or "none" without a pattern.
+        """
+        return engine_of(self._split)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of <|endoftext|>. KeyError: the encoding has no such token."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @lazy
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens.keys())
+
+    @property
+    def n_vocab(self) -> int:
+        """max_token_value + 1: the size of a table with a row for each id, unused ids included."""
+        return self.max_token_value + 1
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
-    # ==== Special tokens ====
-
-    def _find_matchers(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
-        """Matchers of the allowed and the disallowed names; None where there are none."""
-        if allowed == "all":
-            allowed = self.special_tokens_set
-        check_allowed(allowed, disallowed)
-        if disallowed == "all":
-            disallowed = self.special_tokens_set - allowed
-        key = frozenset(allowed) | self._always_found, frozenset(disallowed)
-        found: NamePair | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
-        if found is None:
-            for name in key[0] | key[1]:
-                if not isinstance(name, str):
-                    raise TypeError(f"special tokens are given by name, as str; got {shown(name)}")
-            known = [name for name in self._added_tokens if name in key[0]]
-            found = (
-                self._matcher_of(known),
-                Matcher(sorted(key[1])) if key[1] else None,
-            )
-            size = sum(each.size for pair in (*self._matchers.values(), found) for each in pair if each is not None)
-            if len(self._matchers) >= _MATCHERS_KEPT or size > _MATCHER_BYTES_KEPT:
-                self._matchers.clear()
-            self._matchers[key] = found
-        return found
-
-    def _matcher_of(self, names: list[str]) -> Matcher | None:
-        if self._model is not None:
-            return self._model.added_names.matcher(names)
-        return Matcher(names, [self._added_tokens[name] for name in names]) if names else None
-
-    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
-        if not allowed and disallowed == "all":
-            return self._default_matchers
-        if not allowed and not disallowed:
-            return self._plain, None
-        return self._find_matchers(allowed, disallowed)
+    _matchers_for = special.matchers_for
 
     @lazy
     def _mergeable_ranks(self) -> dict[bytes, int]:
         return self._packed.to_dict()
+
+    # ==== Identity, pickles and copies: identity.py ====
+
+    @lazy
+    def fingerprint(self) -> str:
+        """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern, special tokens, normalizer."""
+        return identity.fingerprint_of(self)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        return identity.reduced(self) if identity.is_ours(self) else super().__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Encoding:
+        return self.__copy__()
+
+    __copy__ = identity.copied
+    __getstate__ = identity.state_of
+    __setstate__ = identity.take_state
+
+
+for _name, _method in list(vars(Encoding).items()):
+    while isinstance(_method, FunctionType):  # messages and pickles name it Encoding.method, wherever it lies
+        _method.__qualname__, _method.__module__ = f"Encoding.{_name}", __name__
+        _method = getattr(_method, "__wrapped__", None)

@@ -1,8 +1,7 @@
-"""What the modules of the package ask of each other, as types: a text, an array on a device, a coder, a stream, an
-encoding.
+"""What the modules of the package ask of each other, as types: a text, an array on a device, a coder, a stream.
 
-Only type checkers read this file: nothing imports it when a program runs. It lies below all modules that use it, so
-that a module which takes an encoding, say, need not name class Encoding, which lies above and uses that module.
+Only type checkers read this file: nothing imports it when a program runs. So it may name class Encoding, which lies
+above: a module that takes an encoding, and that class Encoding uses, has its type from here.
 """
 
 from __future__ import annotations
@@ -16,11 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from .native.decode import Decoder
+    from collections.abc import Callable
+
+    from .core import Encoding as Encoding
+    from .files.encode import Progress
     from .native.matcher import Matcher
-    from .native.normal import Normalizer
     from .native.text import _Data, _Text
-    from .native.vocab import Vocab
+    from .stream import StreamEncoder
+
+    Encoder: TypeAlias = StreamEncoder
+    Vocabulary: TypeAlias = Encoding
+    """An encoding that is asked to decode only."""
 
 # ==== Values ====
 
@@ -76,6 +81,30 @@ class MadeSource(Protocol):
 
 Source: TypeAlias = Path | Readable | MadeSource
 """Where text comes from."""
+
+
+class FileOptions(TypedDict, total=False):
+    """The keywords of streamtok.files.encode_file()."""
+
+    format: str | None
+    dtype: str
+    index: bool
+    documents: str | None
+    key: str
+    append_eot: bool
+    resume: bool
+    progress: Callable[[Progress], object] | None
+    chunk_size: int
+    journal_bytes: int
+    allowed_special: AllowedSpecial
+    disallowed_special: DisallowedSpecial
+    errors: str
+    num_threads: int | None
+    device: str
+    add_special_tokens: bool
+    column: str | None
+    nulls: str
+    carry: Sequence[str]
 
 
 class StreamOptions(TypedDict, total=False):
@@ -170,7 +199,18 @@ class TextCoder(ArrayCoder, Protocol):
 
     def encode(self, source: str, allowed: Names, disallowed: Names, /) -> list[int]: ...
 
-    def count(self, source: Text, allowed: Names, disallowed: Names, /) -> int: ...
+    def encode_array(
+        self,
+        source: Text,
+        allowed: Names,
+        disallowed: Names,
+        longer: Callable[..., Ids] | None = None,  # what encodes a long text instead
+        /,
+    ) -> Ids: ...
+
+    def count(
+        self, source: Text, allowed: Names, disallowed: Names, longer: Callable[..., int] | None = None, /
+    ) -> int: ...
 
     def encode_piece(self, piece: bytes, /) -> list[int]: ...
 
@@ -207,157 +247,3 @@ class Stream(Protocol):
 
     def load(self, state: bytes, /) -> bool:
         """Whether it is a state that a stream can have had."""
-
-
-class Encoder(Protocol):
-    """stream.StreamEncoder."""
-
-    _stream: Stream
-
-    def feed(self, chunk: Text, /) -> Ids: ...
-
-    def flush(self) -> Ids: ...
-
-    def reset(self) -> None: ...
-
-    def getstate(self) -> bytes: ...
-
-    def setstate(self, state: bytes) -> None: ...
-
-    def copy(self) -> Encoder: ...
-
-    def _pass_over(self, n: int) -> None: ...
-
-
-# ==== Encodings ====
-
-
-class Vocabulary(Protocol):
-    """What decodes: decoding.Decoding and so class Encoding."""
-
-    name: str
-    _vocab: Vocab
-    _decoder: Decoder
-    _spelling: Any  # a model_files.spelling.Spelling, or None
-
-    def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes: ...
-
-    def decode_bytes_batch(
-        self,
-        batch: Sequence[Sequence[int]] | TokenRows,
-        *,
-        num_threads: int | None = 8,
-        skip_special_tokens: bool = False,
-    ) -> list[bytes]: ...
-
-    def decode_single_token_bytes(self, token: int) -> bytes: ...
-
-    def decode_tokens_bytes(self, tokens: Sequence[int] | TokenIds) -> list[bytes]: ...
-
-    def _bytes_of(
-        self, tokens: Sequence[int] | TokenIds, later: bool = False, skip_special_tokens: bool = False
-    ) -> bytes: ...
-
-
-class Encoding(Vocabulary, Protocol):
-    """Class Encoding of core.py, as the modules below it see it."""
-
-    max_token_value: int
-    _pat_str: str | None
-    _split: Any  # a patterns.Split, or None
-    _normalizer: Normalizer | None
-    _coder: TextCoder
-    _default_matchers: NamePair
-    _devices: Any  # a device.Devices, which has an encoding itself
-    _special_tokens: dict[str, int]
-    _added_tokens: dict[str, int]
-    _plain: Names
-    _template: Template
-    _special_token_values: set[int]
-
-    _model: Any  # a model_files.Model, or None
-    _kind: Any  # a bundled.models.Model
-
-    @property
-    def eot_token(self) -> int: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def padding(self) -> dict[str, Any] | None: ...
-
-    @property
-    def truncation(self) -> dict[str, Any] | None: ...
-
-    @property
-    def pattern_engine(self) -> str: ...
-
-    @property
-    def special_tokens_set(self) -> set[str]: ...
-
-    @property
-    def _sorted_tokens(self) -> list[bytes]: ...
-
-    @property
-    def _token_lengths(self) -> Places: ...
-
-    def _coder_for(self, errors: str) -> TextCoder: ...
-
-    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair: ...
-
-    def _options_fingerprint(self, options: StreamOptions) -> bytes: ...
-
-    def is_special_token(self, token: int) -> bool: ...
-
-    def encode_ordinary(self, text: str) -> list[int]: ...
-
-    def encode_single_token(self, text_or_bytes: str | bytes) -> int: ...
-
-    def encode_to_numpy(
-        self,
-        text: Text,
-        *,
-        allowed_special: AllowedSpecial = ...,
-        disallowed_special: DisallowedSpecial = ...,
-        errors: str = "strict",
-        num_threads: int | None = 1,
-        device: str = "cpu",
-    ) -> Ids: ...
-
-    def encode_ragged(
-        self,
-        texts: Iterable[SomeText],
-        *,
-        num_threads: int | None = 8,
-        allowed_special: AllowedSpecial = ...,
-        disallowed_special: DisallowedSpecial = ...,
-        errors: str = "strict",
-        device: str = "cpu",
-    ) -> tuple[Ids, Places]: ...
-
-    def stream_encoder(
-        self,
-        allowed_special: AllowedSpecial = ...,
-        disallowed_special: DisallowedSpecial = ...,
-        errors: str = "strict",
-        copy: bool = False,
-        device: str = "cpu",
-        add_special_tokens: bool = False,
-    ) -> Encoder: ...
-
-    def encode_with_offsets(
-        self, text: str, *, allowed_special: AllowedSpecial = ..., disallowed_special: DisallowedSpecial = ...
-    ) -> tuple[Ids, Places]: ...
-
-    def truncate(
-        self,
-        text: bytes,
-        n: int,
-        *,
-        allowed_special: AllowedSpecial = ...,
-        disallowed_special: DisallowedSpecial = ...,
-    ) -> bytes: ...
-
-    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]: ...
-
-    def _encode_by_merging(self, data: bytes) -> list[int]: ...

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from .checks import single_id
 from .errors import stream_busy_error, unknown_handler_error
+from .identity import stream_fingerprint
 from .native.decode import CoreStreamDecoder
 from .native.spelled import SpelledStream
 from .native.steps import Alone
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from .protocols import Encoder, Encoding, Ids, Stream, StreamOptions, Template, Text, TokenIds, Vocabulary
+    from .protocols import Encoding, Ids, Stream, StreamOptions, Template, Text, TokenIds
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x02"
@@ -156,7 +157,7 @@ class StreamEncoder:
             raise ValueError("the state is damaged: its parts contradict each other or its checksum")
 
     def _fingerprint(self) -> bytes:
-        return self.encoding._options_fingerprint(self._options)
+        return stream_fingerprint(self.encoding, self._options)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self.encoding, self._options, self.getstate())
@@ -168,7 +169,7 @@ class StreamEncoder:
         self.reset()
 
 
-def _restore(encoding: Encoding, options: StreamOptions, state: bytes) -> Encoder:
+def _restore(encoding: Encoding, options: StreamOptions, state: bytes) -> StreamEncoder:
     stream = encoding.stream_encoder(**options)
     stream.setstate(state)
     return stream
@@ -294,7 +295,7 @@ class StreamDecoder:
 
     feed: Callable[[int | TokenIds], str]
 
-    def __init__(self, encoding: Vocabulary, errors: str = "replace", skip_special_tokens: bool = False) -> None:
+    def __init__(self, encoding: Encoding, errors: str = "replace", skip_special_tokens: bool = False) -> None:
         self.encoding = encoding
         self.errors = errors
         self.skip_special_tokens = skip_special_tokens
@@ -351,9 +352,7 @@ class StreamDecoder:
         self.reset()
 
 
-def _restore_decoder(
-    encoding: Vocabulary, errors: str, pending: Any, skip_special_tokens: bool = False
-) -> StreamDecoder:
+def _restore_decoder(encoding: Encoding, errors: str, pending: Any, skip_special_tokens: bool = False) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors, skip_special_tokens)
     # A manipulated state must not bring in bytes that no decoder holds back.
     if encoding._spelling is None:

@@ -1,8 +1,10 @@
-"""A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too."""
+"""A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too, and
+methods that a class has by a name, as `encode = texts.encode`."""
 
 from __future__ import annotations
 
 import ast
+import copy
 from typing import Any
 
 import griffe
@@ -20,6 +22,19 @@ class SlotDocs(griffe.Extension):
                 for name, text in texts.items() if isinstance(texts, dict) else ():
                     if text:
                         self._document(cls, name, griffe.Docstring(_dedented(text), lineno=statement.lineno))
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Puts the function in the place of each such name."""
+        for module in [pkg, *(each for each in pkg.modules.values() if not each.is_alias)]:
+            for cls in (each for each in module.classes.values() if not each.is_alias):
+                for name, member in list(cls.members.items()):
+                    parts = str(member.value).split(".") if member.is_attribute and not member.is_alias else []
+                    if len(parts) == 2 and parts[0] in module.members:
+                        found = pkg.modules_collection[f"{module.resolve(parts[0])}.{parts[1]}"]
+                        if found.is_function:
+                            method = copy.copy(found)
+                            method.name, method.lineno, method.endlineno = name, member.lineno, member.endlineno
+                            cls.set_member(name, method)
 
     @staticmethod
     def _document(cls: griffe.Class, name: str, text: griffe.Docstring) -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import TypeVar, final
 
 import numpy as np
@@ -33,12 +34,22 @@ class Coder:
     ) -> Self: ...
     def encode(self, source: str, allowed: Matcher | None, disallowed: Matcher | None) -> list[int]: ...
     def encode_array(
-        self, source: _Text, allowed: Matcher | None, disallowed: Matcher | None
+        self,
+        source: _Text,
+        allowed: Matcher | None,
+        disallowed: Matcher | None,
+        longer: Callable[..., npt.NDArray[np.uint32]] | None = None,
     ) -> npt.NDArray[np.uint32]: ...
     def encode_many(
         self, sources: list[_SomeText], allowed: Matcher | None, disallowed: Matcher | None
     ) -> tuple[npt.NDArray[np.uint32], list[int]]: ...
-    def count(self, source: _Text, allowed: Matcher | None, disallowed: Matcher | None) -> int: ...
+    def count(
+        self,
+        source: _Text,
+        allowed: Matcher | None,
+        disallowed: Matcher | None,
+        longer: Callable[..., int] | None = None,
+    ) -> int: ...
     def encode_piece(self, piece: bytes) -> list[int]: ...
     def encode_spans(self, text: bytes, spans: _Data) -> npt.NDArray[np.uint32]: ...
     def piece_spans(self, source: _Text) -> bytes: ...

@@ -2,7 +2,7 @@
 arguments are in core.py, whole/ and stream.py."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -36,9 +36,20 @@ cdef enum:
     TEXT_COSTS = 256
     # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
     STR_SLICE = 32768
+    # Characters, or bytes, of a text that several threads may encode faster than one: a part of batch.py.
+    LONG = 1 << 18
 
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
+
+
+cdef bint is_long(object source):
+    if PyUnicode_Check(source):
+        return PyUnicode_GET_LENGTH(source) >= LONG
+    try:
+        return len(source) >= LONG
+    except Exception:  # no text, or a buffer that does not say; borrowing it raises the error
+        return False
 
 
 # ---- errors ----
@@ -194,9 +205,11 @@ cdef class Coder:
         finally:
             self._return_ids(&out, borrowed)
 
-    def encode_array(self, source, Matcher allowed, Matcher disallowed):
-        """A read-only uint32 array of ids, which owns them."""
+    def encode_array(self, source, Matcher allowed, Matcher disallowed, longer=None):
+        """A read-only uint32 array of ids, which owns them. longer(self, source, ...) encodes a long text instead, if given."""
         cdef st_ids out
+        if longer is not None and is_long(source):
+            return longer(self, source, allowed, disallowed)
         cdef bint borrowed = self._borrow_ids(&out)
         try:
             self._encode(source, allowed, disallowed, &out)
@@ -224,7 +237,7 @@ cdef class Coder:
         trim(&buffer.ids)
         return array_over(buffer), starts
 
-    def count(self, source, Matcher allowed, Matcher disallowed):
+    def count(self, source, Matcher allowed, Matcher disallowed, longer=None):
         """Number of ids of a whole text. The text is encoded in slices and their ids dropped, so memory does not grow with it."""
         cdef st_ids out
         cdef st_encoder encoder
@@ -233,6 +246,8 @@ cdef class Coder:
         cdef size_t total = 0
         cdef Scope scope
         cdef Text text
+        if longer is not None and is_long(source):
+            return longer(self, source, allowed, disallowed)
         memset(&out, 0, sizeof(out))
         alive = borrow_apart(source, &text) if PyUnicode_Check(source) else borrow(source, &text)
         self._init(&encoder, allowed, disallowed)

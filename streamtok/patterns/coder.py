@@ -34,7 +34,8 @@ class PatternCoder:
         self.vocab = vocab
         self.errors = errors
 
-    def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
+    def encode_array(self, source: Text, allowed: Names, disallowed: Names, longer: object = None) -> Ids:
+        """As that of native.encode.Coder; one thread encodes long texts, too, since the splitter holds the GIL."""
         text = as_text(source, self.errors)
         data = text.encode()
         if disallowed is not None:
@@ -60,7 +61,7 @@ class PatternCoder:
             starts.append(starts[-1] + len(part))
         return _joined(parts), starts
 
-    def count(self, source: Text, allowed: Names, disallowed: Names) -> int:
+    def count(self, source: Text, allowed: Names, disallowed: Names, longer: object = None) -> int:
         return len(self.encode_array(source, allowed, disallowed))
 
     def encode_piece(self, piece: bytes) -> list[int]:

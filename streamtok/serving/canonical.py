@@ -126,7 +126,7 @@ def _difference(given: Ids, made: Ids) -> int | None:
 
 
 def first_difference(enc: Encoding, ids: Sequence[int] | TokenIds, allowed_special: AllowedSpecial) -> int | None:
-    """Serving.first_difference() has the arguments."""
+    """Encoding.first_difference() has the arguments."""
     row = np.asarray(id_array(ids), np.uint32)
     if len(row) <= SLICE:
         row = row.copy()

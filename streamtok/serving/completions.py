@@ -101,7 +101,7 @@ class Spellings(NamedTuple):
 
 
 def complete(enc: Encoding, spellings: Spellings, ids: Sequence[int] | TokenIds, text: Text) -> Completions:
-    """Serving.completions() has the arguments."""
+    """Encoding.completions() has the arguments."""
     row = np.array(id_array(ids), np.uint32)  # a copy: what is checked is what is used
     enc._bytes_of(row)  # KeyError for an unknown id
     if enc._spelling is not None or not enc._kind.keeps_bytes:

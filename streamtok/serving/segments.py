@@ -52,7 +52,7 @@ class _Piece(NamedTuple):
 
 
 def encode_segments(enc: Encoding, segments: Iterable[tuple[Text, AllowedSpecial]], joined: bool) -> EncodedSegments:
-    """Serving.encode_segments() has the arguments."""
+    """Encoding.encode_segments() has the arguments."""
     parts = _parts(enc, segments)
     if not joined:
         rows = [enc._coder.encode_array(part.data, part.matcher, None) for part in parts]

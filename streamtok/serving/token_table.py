@@ -68,7 +68,7 @@ class TokenTable(NamedTuple):
 
 
 def token_strs(table: TokenTable, ids: Any) -> Any:
-    """The strs of ids of any shape (Serving.token_strs has the arguments)."""
+    """The strs of ids of any shape (Encoding.token_strs has the arguments)."""
     array = as_numpy(ids) if not isinstance(ids, (int, list, tuple, range)) else None
     if array is None:
         array = _array_of(ids)

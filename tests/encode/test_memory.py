@@ -143,12 +143,12 @@ def test_failing_to_make_a_matcher(make_tiny):
     used = live()
 
     def act():
-        enc._matchers.clear()
+        enc._names.kept.clear()
         return enc.encode("a <|x|>", allowed_special={"<|x|>"}, disallowed_special={"<|xy|>", "q"})
 
     assert fail_each(act) > 3
     assert act()[-1] == 1000
-    enc._matchers.clear()
+    enc._names.kept.clear()
     assert live() <= used
 
 

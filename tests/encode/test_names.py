@@ -262,7 +262,7 @@ def test_matchers_of_many_large_sets_are_not_all_kept(make_tiny):
     for count in range(1, 10):
         for names in itertools.islice(itertools.combinations(special, count), 2):
             assert enc.encode("1", allowed_special=set(names), disallowed_special=())
-            assert sum(each.size for pair in enc._matchers.values() for each in pair if each is not None) <= 4 << 20
+            assert sum(each.size for pair in enc._names.kept.values() for each in pair if each is not None) <= 4 << 20
 
 
 def test_names_behind_one_another_are_found_in_a_large_text(make_tiny):

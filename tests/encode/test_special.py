@@ -70,4 +70,4 @@ def test_same_sets_of_names_are_looked_up_not_built_again(enc):
             enc.encode("text", allowed_special=set(names))
     for n in range(500):  # many different sets: what is kept stays bounded
         enc.encode("text", disallowed_special={f"<|{n}|>"})
-    assert len(enc._matchers) <= 64
+    assert len(enc._names.kept) <= 64

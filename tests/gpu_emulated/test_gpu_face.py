@@ -125,7 +125,7 @@ def test_batches_whole_and_in_slices(devices, name, slice_size):
 def test_a_slice_of_device_memory_with_names_in_it(devices, start):
     """At a multiple of 16 bytes the kernels read a piece where it lies; elsewhere it is copied first."""
     enc = streamtok.get_encoding("o200k_base")
-    names = Names(*enc._find_matchers("all", ()), enc._special_tokens)
+    names = Names(*enc._names.find("all", ()), enc._special_tokens)
     request = Request(enc._coder, names, np.dtype(np.uint32))
     text = b"some <|endoftext|> text <|endoftext|><|endofprompt|> and more"
     spans = np.array([start]), np.array([len(text)]), np.zeros(1, np.int64)

@@ -30,7 +30,7 @@ def devices(monkeypatch):
 @pytest.mark.parametrize("name", NAMES[-2:])
 def test_pieces_encode_apart_and_are_short_enough(name):
     enc = oracle.named(name)
-    names = Names(*enc._find_matchers("all", ()), enc._special_tokens, enc._coder)
+    names = Names(*enc._names.find("all", ()), enc._special_tokens, enc._coder)
     rng = random.Random(8)
     text = hard_text(rng, 3000) + b"q" * 200_000 + hard_text(rng, 3000)
     want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
