@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import sys
-from collections.abc import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn, TypeVar
 
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
     _Error = TypeVar("_Error", bound=BaseException)
 
 QUOTED = 200
@@ -48,25 +49,29 @@ def shortened(text: str) -> str:
     return text if len(text) <= QUOTED else f"{text[: QUOTED // 2]}...{text[-QUOTED // 2 :]}"
 
 
-@contextlib.contextmanager
-def short_file_names() -> Iterator[None]:
-    """Cuts the file name of an OSError as shortened() does: its message would quote all of it, and text that was given
-    for a path can be long."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error.filename, (str, bytes)):
-            error.filename = shortened(os.fsdecode(error.filename))
-        raise
+def short_file_names(function: _Function) -> _Function:
+    """The function, in whose OSErrors the file name is cut as shortened() does: the message would quote all of it, and
+    text that was given for a path can be long."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except OSError as error:
+            if isinstance(error.filename, (str, bytes)):
+                error.filename = shortened(os.fsdecode(error.filename))
+            raise
+
+    return call  # type: ignore[return-value]
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warns with the line that called into this package as its place."""
     import warnings
 
-    ours = (__name__.partition(".")[0], "contextlib")
+    ours = __name__.partition(".")[0]
     level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == ours:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
 

@@ -53,7 +53,7 @@ BUNDLED_URLS = {f"{_PUBLIC}{name}.tiktoken": name for name in PUBLISHED}
 _MAX_LINE = MAX_TOKEN_BYTES * 4 // 3 + 64
 
 
-@short_file_names()
+@short_file_names
 def read_file(blobpath: _Path) -> bytes:
     """The bytes of a local file, or of the rank file at a URL if that one is bundled.
 
@@ -106,7 +106,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
     return hashlib.sha256(data).hexdigest() == expected_hash
 
 
-@short_file_names()
+@short_file_names
 def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None) -> dict[bytes, int]:
     """{token bytes: rank} of a rank file: a line a token, `base64(token bytes) rank`.
 
@@ -138,7 +138,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None
         return _parse(file, path)
 
 
-@short_file_names()
+@short_file_names
 def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: _Path) -> None:
     """Writes {token bytes: rank} as a rank file, by rank; load_tiktoken_bpe reads it back.
 

@@ -7,7 +7,7 @@ above: a module that takes an encoding, and that class Encoding uses, has its ty
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .core import Encoding as Encoding
-    from .files.encode import Progress
     from .native.matcher import Matcher
     from .native.text import _Data, _Text
-    from .stream import StreamEncoder
-
-    Encoder: TypeAlias = StreamEncoder
-    Vocabulary: TypeAlias = Encoding
-    """An encoding that is asked to decode only."""
 
 # ==== Values ====
 
@@ -81,30 +75,6 @@ class MadeSource(Protocol):
 
 Source: TypeAlias = Path | Readable | MadeSource
 """Where text comes from."""
-
-
-class FileOptions(TypedDict, total=False):
-    """The keywords of streamtok.files.encode_file()."""
-
-    format: str | None
-    dtype: str
-    index: bool
-    documents: str | None
-    key: str
-    append_eot: bool
-    resume: bool
-    progress: Callable[[Progress], object] | None
-    chunk_size: int
-    journal_bytes: int
-    allowed_special: AllowedSpecial
-    disallowed_special: DisallowedSpecial
-    errors: str
-    num_threads: int | None
-    device: str
-    add_special_tokens: bool
-    column: str | None
-    nulls: str
-    carry: Sequence[str]
 
 
 class StreamOptions(TypedDict, total=False):

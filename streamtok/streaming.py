@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from types import MethodType
 
 from . import device as devices
 from .stream import StreamEncoder, TemplateStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Any
 
-    from .files.encode import EncodedFile
-    from .protocols import (
-        AllowedSpecial,
-        DisallowedSpecial,
-        Encoding,
-        FileOptions,
-        Ids,
-        Path,
-        Source,
-        Stream,
-        StreamOptions,
-        Text,
-    )
+    from .files.encode import encode_file as encode_file
+    from .protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Stream, StreamOptions, Text
 
 
 def stream_encoder(
@@ -126,19 +116,14 @@ async def encode_stream_async(
         yield ids
 
 
-def encode_file(
-    self: Encoding, src: Source | Sequence[Source], dst: Path, **options: Unpack[FileOptions]
-) -> EncodedFile:
-    """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
+class _EncodeFile:
+    """streamtok.files.encode_file() as a method. To import it takes longer than to import the package."""
 
-    streamtok.files.encode_file() with this encoding; what is said there of each argument, and of the errors, holds
-    here.
+    def __get__(self, encoding: Encoding | None, kind: type[Encoding]) -> Any:
+        from .files.encode import encode_file
 
-    Args:
-        src: a path, an open binary stream, a source of streamtok.files, or a list of these.
-        dst: the path of the file to write.
-        options: the keywords of streamtok.files.encode_file(): format, resume, num_threads, and others.
-    """
-    from .files.encode import encode_file
+        return encode_file if encoding is None else MethodType(encode_file, encoding)
 
-    return encode_file(self, src, dst, **options)
+
+if not TYPE_CHECKING:
+    encode_file = _EncodeFile()

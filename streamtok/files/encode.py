@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-@short_file_names()
+@short_file_names
 def encode_file(
     encoding: Encoding,
     src: Source | Sequence[Source],

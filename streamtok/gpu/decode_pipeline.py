@@ -24,7 +24,7 @@ from .ids.jobs import FAMILY, IDS
 from .ids.tables import DecodingTables, why_not
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, HostArray, Places, TokenIds, Vocabulary
+    from ..protocols import DeviceArray, Encoding, HostArray, Places, TokenIds
     from ._device import CudaDevice
     from ._waiting import Steps
 
@@ -74,7 +74,7 @@ class GpuDecodePipeline:
     """
 
     def __init__(
-        self, encoding: Vocabulary, device: int | str | None = None, *, chunk_size: int = CHUNK, lanes: int = LANES
+        self, encoding: Encoding, device: int | str | None = None, *, chunk_size: int = CHUNK, lanes: int = LANES
     ) -> None:
         if chunk_size < 1 or lanes < 1:
             raise ValueError(f"chunk_size={shown(chunk_size)} and lanes={shown(lanes)}: write 1 or more")

@@ -20,7 +20,7 @@ from .ids.jobs import FAMILY, IDS
 from .ids.tables import DecodingTables, why_not
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, TokenIds, Vocabulary
+    from ..protocols import DeviceArray, Encoding, TokenIds
 
 _T = TypeVar("_T")
 
@@ -51,7 +51,7 @@ class GpuDecoder:
         ValueError: an encoding that no kernel serves.
     """
 
-    def __init__(self, encoding: Vocabulary, device: int | str | None = None, stream: Any = None) -> None:
+    def __init__(self, encoding: Encoding, device: int | str | None = None, stream: Any = None) -> None:
         self.encoding = encoding
         ordinal = ordinal_of(device)
         reason = why_not(encoding)

@@ -76,7 +76,7 @@ class Opened(NamedTuple):
 # ==== What tables belong to ====
 
 
-@short_file_names()
+@short_file_names
 def _key_of(path: str) -> str:
     """A digest of the content of all files that reading the model looks at. Raises OSError and VocabularyError where
     one cannot be read."""
@@ -102,7 +102,7 @@ def _place(key: str, head: bytes) -> str:
     return os.path.join(mapped.tables_folder(), f"{PREFIX}{key}-{zlib.crc32(head):08x}.tables")
 
 
-@short_file_names()
+@short_file_names
 def file_of(path: str | os.PathLike[str]) -> str:
     """Where the tables of a model belong.
 

@@ -23,7 +23,7 @@ from .tokens import Tokens
 from .world import is_world, read_world
 
 
-@short_file_names()
+@short_file_names
 def read_model(path: str | os.PathLike[str]) -> Model | Ranks:
     """The model of a file, or the ranks, of a file that holds these.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..native.spelled import Place
-    from ..protocols import Vocabulary
+    from ..protocols import Encoding
 
 ERRORS = ("replace", "ignore")
 MOST_SLOTS = 1 << 24
@@ -56,7 +56,7 @@ class BatchDecoder:
     """
 
     def __init__(
-        self, encoding: Vocabulary, slots: int, *, errors: str = "replace", skip_special_tokens: bool = False
+        self, encoding: Encoding, slots: int, *, errors: str = "replace", skip_special_tokens: bool = False
     ) -> None:
         if not 1 <= slots <= MOST_SLOTS:
             raise ValueError(f"slots is {shown(slots)}: write a number from 1 to {MOST_SLOTS}")

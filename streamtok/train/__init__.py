@@ -29,7 +29,7 @@ from .saving import load, save
 __all__ = ["Point", "Progress", "ResumeError", "TrainedEncoding", "draw", "load", "report", "save", "train"]
 
 
-@short_file_names()
+@short_file_names
 def train(
     sources: Any,
     vocab_size: int,

@@ -21,7 +21,7 @@ _FORMAT = "streamtok vocabulary"
 _VERSION = 1
 
 
-@short_file_names()
+@short_file_names
 def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     """Write an encoding's vocabulary: `load` reads it back.
 
@@ -82,7 +82,7 @@ def _save_model(model: Model, target: str) -> None:
     disk.sync_directory(target)
 
 
-@short_file_names()
+@short_file_names
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """The files that save() writes."""
     target = os.fspath(path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from ..native.text import to_utf8
-from ..protocols import Encoding, Places
+
+if TYPE_CHECKING:
+    from ..protocols import Encoding, Places
 
 _StrOrBytes = TypeVar("_StrOrBytes", str, bytes)
 

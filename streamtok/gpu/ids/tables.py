@@ -9,7 +9,7 @@ import numpy as np
 from .jobs import SLOT, TOKEN_LONG, TOKEN_UNKNOWN
 
 if TYPE_CHECKING:
-    from ...protocols import DeviceArray, HostArray, Record, Vocabulary
+    from ...protocols import DeviceArray, Encoding, HostArray, Record
     from .._device import CudaDevice
 
 _FRAGMENTS = 0xF0000000  # ids from here on are no caller's (csrc/vocab/vocab.h)
@@ -18,20 +18,20 @@ _LONGEST = 1 << 24
 """Bytes of a token. The sums of a warp's tokens fit 32 bits."""
 
 
-def why_not(encoding: Vocabulary) -> str:
+def why_not(encoding: Encoding) -> str:
     """Why the kernels do not decode for an encoding; "" where they do."""
     if encoding._spelling is not None:
         return "tokens whose text depends on those beside them"
     return "" if max(map(len, _others(encoding).values()), default=0) < _LONGEST else "a token of more than 16 MB"
 
 
-def _others(encoding: Vocabulary) -> dict[int, bytes]:
+def _others(encoding: Encoding) -> dict[int, bytes]:
     """Tokens by id that are not of the merges."""
     vocab = encoding._vocab
     return {token: vocab.token_bytes(token) for token in vocab.other_ids()}
 
 
-def _tokens(encoding: Vocabulary) -> tuple[HostArray, HostArray, HostArray]:
+def _tokens(encoding: Encoding) -> tuple[HostArray, HostArray, HostArray]:
     """(bytes of all tokens, where each begins and the last one ends, its id); uint8, int64, int64, by ascending id."""
     blob, lengths, ids, _ = encoding._vocab.to_merged()
     sizes, numbers = np.frombuffer(lengths, np.uint32).astype(np.int64), np.frombuffer(ids, np.uint32).astype(np.int64)
@@ -71,7 +71,7 @@ class DecodingTables:
 
     Ids up to twice the number of tokens have a place in the tables; those beyond are searched, as on the CPU."""
 
-    def __init__(self, device: CudaDevice, encoding: Vocabulary, special: set[int]) -> None:
+    def __init__(self, device: CudaDevice, encoding: Encoding, special: set[int]) -> None:
         data, (starts, sizes), ids = _tokens(encoding)
         table = min(int(ids[-1]) + 1 if len(ids) else 0, 2 * len(ids))
         near = int(np.searchsorted(ids, table))
