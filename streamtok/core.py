@@ -112,8 +112,7 @@ class Encoding:
         pattern_seconds: float | None = _PATTERN_SECONDS,
         normalizer: Iterable[Iterable[Any]] | None = None,
     ):
-        self._pattern_seconds = pattern_seconds
-        self._normalizer = normalizer_of(normalizer)
+        self._pattern_seconds, self._normalizer = pattern_seconds, normalizer_of(normalizer)
         if isinstance(mergeable_ranks, PackedVocabulary):
             self._packed = mergeable_ranks
         else:
@@ -254,9 +253,7 @@ class Encoding:
         """
         from .model_files import read_hf
 
-        self = cls.__new__(cls)
-        self._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
-        return self
+        return cls.__new__(cls)._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
 
     def _become(
         self,
@@ -267,13 +264,13 @@ class Encoding:
         pattern_seconds: float | None = _PATTERN_SECONDS,
         vocab: Vocab | None = None,
         **_: object,
-    ) -> None:
-        self._pattern_seconds = pattern_seconds
+    ) -> Encoding:
         self._model, self._packed, self._template = model, model.vocabulary, model.template
-        self._normalizer = normalizer_of(model.normalizer)
+        self._pattern_seconds, self._normalizer = pattern_seconds, normalizer_of(model.normalizer)
         if vocab is None:
             vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
+        return self
 
     def _set_up(
         self,
@@ -327,8 +324,7 @@ class Encoding:
             extras["pattern_seconds"] = self._pattern_seconds
         if self._normalizer is not None:
             extras["normalizer"] = self._normalizer.steps
-        settings = self.truncation, self.padding
-        if any(settings):  # they belong to the identity, although ids do not depend on them
+        if any(settings := (self.truncation, self.padding)):  # the identity has them, ids do not
             extras["rows"] = settings
         return extras
 
@@ -339,13 +335,10 @@ class Encoding:
         says; docs/gpu.md shows how far they differ.
         """
         other = Encoding.__new__(Encoding)
-        if "_vocabulary" in self.__dict__:
-            other._vocabulary = self._vocabulary
-        else:
-            other._packed = self._packed
+        tokens = "_vocabulary" if "_vocabulary" in self.__dict__ else "_packed"
+        setattr(other, tokens, getattr(self, tokens))
         other._normalizer = self._normalizer
-        name = f"{self.name} without pattern"
-        other._set_up(name, None, self._vocab, self._special_tokens, None, self._engine)
+        other._set_up(f"{self.name} without pattern", None, self._vocab, self._special_tokens, None, self._engine)
         return other
 
     def with_longest_match(self) -> Encoding:
@@ -363,9 +356,8 @@ class Encoding:
         if packed is self._packed:
             return self
         if self._model is not None:
-            other = Encoding.__new__(Encoding)
-            other._become(model=self._model.with_vocabulary(packed), name=name, engine=self._engine)
-            return other
+            model = self._model.with_vocabulary(packed)
+            return Encoding.__new__(Encoding)._become(model=model, name=name, engine=self._engine)
         how: dict[str, Any] = {"engine": self._engine, **Encoding._extras(self)}
         return Encoding(name, pat_str=self._pat_str, mergeable_ranks=packed, special_tokens=self._special_tokens, **how)
 
@@ -398,23 +390,14 @@ class Encoding:
     @property
     def truncation(self) -> dict[str, Any] | None:
         """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
-
-        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default.
-
-        >>> enc.truncation
-        {'max_length': 512, 'stride': 0, 'strategy': 'longest_first', 'direction': 'right'}
-        """
-        found = None if self._model is None else self._model.parts.truncation
-        return None if found is None else dict(found)
+        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default."""
+        return facts.setting_of_file(self, "truncation")
 
     @property
     def padding(self) -> dict[str, Any] | None:
         """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
-
-        encode_padded() takes it as its default; nothing else pads.
-        """
-        found = None if self._model is None else self._model.parts.padding
-        return None if found is None else dict(found)
+        encode_padded() takes it as its default; nothing else pads."""
+        return facts.setting_of_file(self, "padding")
 
     # ==== Ids to text ====
 
@@ -491,9 +474,7 @@ class Encoding:
 
     _matchers_for = special.matchers_for
 
-    @lazy
-    def _mergeable_ranks(self) -> dict[bytes, int]:
-        return self._packed.to_dict()
+    _mergeable_ranks = lazy(facts.mergeable_ranks)
 
     # ==== Identity, pickles and copies: identity.py ====
 

@@ -6,6 +6,8 @@ from ..errors import QUOTED, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..protocols import Encoding, Places
 
 
@@ -60,6 +62,12 @@ def get_vocab(self: Encoding) -> dict[str, int]:
     return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
 
 
+def setting_of_file(encoding: Encoding, name: str) -> dict[str, Any] | None:
+    """A copy of "truncation" or "padding" of a model's file; None where it has none."""
+    found = None if encoding._model is None else getattr(encoding._model.parts, name)
+    return None if found is None else dict(found)
+
+
 def _encode_single_piece(self: Encoding, text_or_bytes: str | bytes) -> list[int]:
     """The ids of bytes taken as one piece: no split, no special tokens."""
     data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
@@ -79,6 +87,10 @@ def _encode_bytes(self: Encoding, text: bytes) -> list[int]:
     from .unstable import encode_bytes
 
     return encode_bytes(self, text)
+
+
+def mergeable_ranks(self: Encoding) -> dict[bytes, int]:
+    return self._packed.to_dict()
 
 
 def sorted_tokens(self: Encoding) -> list[bytes]:
