@@ -184,3 +184,24 @@ def test_dropped_streams_leave_no_memory(tmp_path):
         live = library.allocation_counts()[2]
         assert before in (None, live)
         before = live
+
+
+def test_a_feed_of_bad_bytes_leaves_the_stream_as_it_was(tmp_path):
+    """Its state and its ids are those of a stream that never met it, and so is the place in the next error."""
+    rng = random.Random(30)
+    for both, names in models_of(rng, tmp_path, SETS):
+        text = "".join(rng.choices(PIECES + names * 3, k=rng.randrange(12))).encode()
+        cut = rng.randrange(len(text) + 1)
+        stream, clean = (both.enc.stream_encoder(allowed_special="all") for _ in range(2))
+        for part in (text[:cut], text[cut:]):
+            before = stream.getstate()
+            for more in (*names[:2], "a"):
+                bad = part + more.encode() + b"\xff"
+                with pytest.raises(UnicodeDecodeError) as seen:
+                    stream.feed(bad)
+                with pytest.raises(UnicodeDecodeError) as wanted:
+                    clean.copy().feed(bad)
+                assert str(seen.value) == str(wanted.value)
+                assert stream.getstate() == before
+            assert stream.feed(part).tolist() == clean.feed(part).tolist(), (text, cut)
+        assert stream.flush().tolist() == clean.flush().tolist(), (text, cut)
