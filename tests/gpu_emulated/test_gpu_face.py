@@ -176,9 +176,9 @@ def test_arguments_that_are_refused(devices):
 
 def test_memory_limit_bounds_what_a_slice_takes(devices):
     enc = streamtok.get_encoding("r50k_base")
-    limit = 64 << 20
+    limit = 16 << 20
     encoder = gpu.GpuEncoder(enc, memory_limit=limit)
-    text = hard_text(random.Random(3), 120_000)
+    text = hard_text(random.Random(3), 30_000)
     assert len(text) > encoder._slice
     assert (
         encoder.encode(text, disallowed_special=()).tolist()
@@ -200,9 +200,10 @@ def test_a_steady_call_allocates_its_result_alone(devices):
 def test_sets_of_names_take_turns(devices):
     """A short text's job is kept, with the names that it points to, while other texts look for others."""
     enc = streamtok.get_encoding("o200k_base")
-    encoder, pipeline = gpu.GpuEncoder(enc), gpu.GpuPipeline(enc)
+    encoder, pipeline = gpu.GpuEncoder(enc), gpu.GpuPipeline(enc, chunk_size=20_000)
+    encoder._slice = 20_000
     plain, named = "plain text " * 9, "a<|endoftext|>b<|endofprompt|>c"
-    long = "so much text that it takes many launches <|endofprompt|> " * 20_000
+    long = "so much text that it takes many launches <|endofprompt|> " * 2_000
     rng = random.Random(5)
     for _ in range(12):
         options, text = rng.choice(OPTIONS[:4]), rng.choice([plain, plain, named, long])
