@@ -5,6 +5,7 @@ tables of all frequent words."""
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import pathlib
 import shutil
@@ -67,6 +68,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "PYTEST_XDIST_WORKER" in os.environ:
         order = {f"test_{name}": place for place, name in enumerate(LONG_FILES)}
         items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported is no garbage: tests that collect look at what they have made alone, in a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=oracle.NAMES)
