@@ -77,7 +77,10 @@ def test_finished_shards_are_not_made_again(corpus: pathlib.Path):
     victim = next(name for name in before if name.endswith(".bin"))
     os.truncate(os.path.join(spec.folder, victim), 100)
     build(spec, workers=1, progress=seen.append)
-    assert seen[-1].found == seen[-1].shards - 1 and contents(spec.folder) == before
+    last = seen[-1]
+    assert last.found == last.shards - 1 and contents(spec.folder) == before
+    (made,) = (shard["ids"] for shard in read_dataset(spec.folder).shards if shard["files"][0]["name"] == victim)
+    assert sum(last.rates.values()) == pytest.approx(made / last.seconds)  # the ids that this build made
     changed = corpus / "corpus" / "a-0.jsonl"
     os.utime(changed, ns=(1, 1))
     build(spec, workers=1, progress=seen.append)

@@ -50,6 +50,24 @@ def test_mistakes_are_named(tmp_path: pathlib.Path, change: dict[str, object], s
     assert str(caught.value).startswith(f"{path}: ") and said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "size, count",
+    [
+        ("7", 7),
+        ("2KB", 2000),
+        ("3 MB", 3_000_000),
+        ("1 gb", 10**9),
+        ("5KiB", 5120),
+        ("1MIB", 1 << 20),
+        ("2gib", 2 << 30),
+    ],
+)
+def test_sizes_are_in_decimal_and_binary_units(tmp_path: pathlib.Path, size: str, count: int):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps({**GOOD, "shard_bytes": size}))
+    assert read_spec(path).shard_bytes == count
+
+
 def test_what_is_no_spec_is_refused(tmp_path: pathlib.Path):
     path = tmp_path / "spec.json"
     for data, said in ((b"[]", "the spec is a list"), (b"{", "cannot be read"), (b"\xff", "cannot be read")):

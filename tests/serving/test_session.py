@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import itertools
 import pickle
 import random
@@ -97,7 +98,8 @@ class Changes:
                 others.append((session, text))
                 what = rng.choice(("copy", "pickle"))
                 self.done[what] += 1
-                session = session.copy() if what == "copy" else pickle.loads(pickle.dumps(session))
+                copied = rng.choice((copy.copy, copy.deepcopy))
+                session = copied(session) if what == "copy" else pickle.loads(pickle.dumps(session))
             if others and rng.random() < 0.05:  # an earlier branch goes on
                 others.append((session, text))
                 session, text = others.pop(rng.randrange(len(others)))

@@ -57,6 +57,7 @@ def test_sets_do_not_come_from_the_installed_regex() -> None:
         (r"(?i:k)x|.", "\u212axKx", ["\u212ax", "Kx"]),
         (r"a{,2}b|a{x}|.", "aaba{x}", ["aab", "a{x}"]),
         (r"\R|a", "a\r\nb\u2028", ["a", "\r\n", "\u2028"]),
+        (r"\R", "\t\n\v\f\r\x0e\x84\x85\x86\u2027\u2028\u2029\u202a", [*"\n\v\f\r\x85\u2028\u2029"]),
         (r"a*|b", "baab", ["aa"]),  # the empty match before a b passes over it
         (r"", "abc", []),
         (r"x", "", []),

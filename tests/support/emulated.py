@@ -49,7 +49,7 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
         "g++",
         "-std=c++17",
         "-O1",
-        # Lanes jump between stacks of their own, which the checks of longjmp that some systems turn on end with SIGABRT.
+        # Lanes jump between stacks of their own. Where the system checks longjmp, that ends with SIGABRT.
         "-U_FORTIFY_SOURCE",
         "-DST_COMPILER_INLINES",
         "-fPIC",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import html.parser
 import json
 import re
@@ -97,6 +99,11 @@ def test_what_a_page_says():
     assert str(streamtok.view_html(ids, enc)) == str(streamtok.view_html("hello world", enc))
     assert [token["data-i"] for token in Reader(str(streamtok.view_html("", enc))).tokens] == []
     assert "content=\"default-src 'none'" in page and not re.search("https?:|src=|href=|url\\(", page)
+    assert "<title>Tokens</title>" in page
+    for kind in ("style", "script"):  # the one of each that the policy allows, by its SHA-256
+        (text,) = re.findall(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in page
 
 
 def test_a_notebook_gets_a_frame_of_its_own():
