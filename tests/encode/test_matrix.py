@@ -50,7 +50,7 @@ def test_every_way_of_nasty_texts(name):
     """With choices that change from one to the next."""
     row, rng = matrix.row(name), random.Random(name)
     choices, (step, first) = matrix.special_of(matrix.names_of(row)), step_of(name)
-    for turn, text in enumerate([*nasty.FIXED, *nasty.random_bytes(rng, 400)][first::step]):
+    for turn, text in enumerate([*nasty.FIXED, *nasty.random_bytes(rng, 200)][first::step]):
         errors = ("strict", "replace", "ignore")[turn % 3] if isinstance(text, bytes) else "strict"
         case = Case(text, choices[turn % 9], errors, tuple(rng.choices(range(400), k=3)), rng.choice((2, 8)))
         matrix.check(row, case, not_singly if turn % 4 else bool)
@@ -123,7 +123,7 @@ def test_cuts_at_every_byte(name, options):
     def fed(*chunks: bytes) -> list[int]:
         return [token for chunk in chunks for token in stream.feed(chunk).tolist()] + stream.flush().tolist()
 
-    for text in [*nasty.FIXED, *nasty.random_strings(rng, 1500)]:
+    for text in [*nasty.FIXED, *nasty.random_strings(rng, RANDOM_STRINGS // 5)]:
         want, data = theirs.encode(text, **options), text.encode()
         for cut in range(len(data) + 1):
             assert fed(data[:cut], data[cut:]) == want, (data[:cut], data[cut:])
@@ -140,7 +140,7 @@ def test_an_open_piece_is_read_again_where_much_follows(name, options):
     """If 256 bytes of new text follow, an open piece of up to 64 bytes is read again from its start."""
     _, ours, theirs = oracle.pair(name)
     stream, rng = ours.stream_encoder(**options), random.Random(name)
-    texts = [*nasty.FIXED, *nasty.random_strings(rng, 500)]
+    texts = [*nasty.FIXED, *nasty.random_strings(rng, RANDOM_STRINGS // 16)]
     for text in texts:
         filler = "".join(rng.choice(texts) for _ in range(40))
         filler += "it's 12\n" * (32 - min(len(filler.encode()) // 8, 32))
@@ -181,6 +181,8 @@ SIZES = ((1, 2, 3, 5), (0, 1, 7, 64, 65, 300), (255, 256, 257), (2, 20, 256), (1
 def test_real_text(name, kind):
     row, rng = matrix.row(name), random.Random(f"{name} {kind}")
     ours, text = row.ours, REAL[kind](rng)
+    if name in oracle.NAMES and name not in oracle.FAMILIES and oracle.PROFILE != "long":
+        text = text[:200_000]  # its pattern is that of one in FAMILIES
     want = row.oracle.encode_to_numpy(text, disallowed_special=())
     assert_same(ours.encode_to_numpy(text, disallowed_special=()), want, ours)
     assert_same(ours.encode_to_numpy(text.encode(), disallowed_special=(), num_threads=3), want, ours)
@@ -224,10 +226,10 @@ def test_a_str_that_is_nearly_all_ascii(widest):
 WIDTHS = ["naïve été ", "жить привет ", "中文 kanji ", "👋 中 ", "a\ud83d\udc4b b ", "\udc4b é "]
 
 
-@each_family
 @pytest.mark.parametrize("words", WIDTHS, ids=ascii)
-def test_every_way_of_a_str_around_the_lengths_at_which_its_utf8_is_made_elsewhere(name, words):
-    row = matrix.row(name)
+def test_every_way_of_a_str_around_the_lengths_at_which_its_utf8_is_made_elsewhere(words):
+    """Which encoding takes the UTF-8 does not matter."""
+    row = matrix.row(oracle.FAMILIES[WIDTHS.index(words) % 3])
     for length in (1, 15, 511, 512, 513, 2047, 2048, 2049, 5000, 65_536, 65_537):
         text = (words * (length // len(words) + 1))[:length]
         matrix.check(row, Case(text, {}, "strict", (1, 2000)), not_singly)

@@ -17,6 +17,8 @@ from streamtok import batch
 from streamtok.native.normal import Normalizer
 from streamtok.train import train
 
+if streamtok.info()["simd"] != sys.argv[1]:
+    sys.exit("this machine does not run " + sys.argv[1])
 batch.cores = lambda: 4
 rng = random.Random(1)
 words = " ".join("".join(rng.choices("abcdefghij\\u00e9", k=rng.randint(1, 14))) for _ in range(20_000))
@@ -73,12 +75,13 @@ assert str(results["small"]) == str(results["large"])
 
 @pytest.mark.parametrize("tier", ["portable", "neon", "avx2", "avx512"])
 def test_threads_with_small_stacks(tier):
-    """A tier that this processor lacks is its best one."""
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, tier],
         env=os.environ | {"STREAMTOK_TIER": tier},
         capture_output=True,
         text=True,
         timeout=300,
     )
+    if "does not run" in run.stderr:
+        pytest.skip(run.stderr)
     assert run.returncode == 0, (run.returncode, run.stderr[-3000:])
