@@ -62,6 +62,8 @@ def fingerprint_of(encoding: Encoding) -> str:
         parts.append(encoding._kind.mark(packed.rest))
     elif not packed.is_ranked:  # then ranks are ids, and say nothing of merging
         parts.append(to_little_endian(packed.splits or ()))
+        if packed.rest is not None:
+            parts.append(encoding._kind.own(packed.rest) or b"")
     for part in parts:
         digest.update(hashlib.sha256(part).digest())
     for name, token in sorted(encoding._special_tokens.items()):

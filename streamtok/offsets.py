@@ -111,7 +111,7 @@ def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
     """Where the tokens of a word begin in it."""
     ids = encoding._encode_single_piece(word)
     sizes = [len(encoding._vocab.token_bytes(token)) for token in ids]
-    starts: list[int] = encoding._kind.starts(sizes, encoding._vocab.own)
+    starts: list[int] = encoding._kind.starts(ids, sizes, encoding._vocab.own, word)
     return starts
 
 

@@ -185,13 +185,25 @@ def decoder_step(rng: random.Random) -> Record:
     if kind == 7:
         return {"type": "WordPiece", "prefix": pick(rng, "##", "", "a"), "cleanup": rng.random() < 0.5}
     if kind == 8:
-        return {"type": pick(rng, "BPEDecoder", "CTC"), "suffix": "</w>"}
+        return alone(rng)
     return byte_level(rng)
+
+
+def alone(rng: random.Random) -> Record:
+    """A decoder that stands by itself."""
+    if rng.random() < 0.5:
+        return {"type": "BPEDecoder", "suffix": pick(rng, "</w>", "</w>", "##", "a")}
+    if rng.random() < 0.5:
+        return {"type": "WordPiece", "prefix": pick(rng, "##", "", "a"), "cleanup": rng.random() < 0.5}
+    pad, blank = pick(rng, "<unk>", "a", "", "b"), pick(rng, "_", "|", "a", " ")
+    return {"type": "CTC", "pad_token": pad, "word_delimiter_token": blank, "cleanup": rng.random() < 0.7}
 
 
 def decoder(rng: random.Random, kind: str) -> Record | None:
     if rng.random() < 0.1:
         return None
+    if rng.random() < 0.15:
+        return alone(rng)
     if rng.random() < 0.15 and (kind != "words" or rng.random() < 0.1):
         return sequence(rng, "decoders", [decoder_step(rng) for _ in range(rng.randrange(4))])
     if kind == "bytes":
@@ -269,17 +281,25 @@ def renumbered(rng: random.Random, vocab: dict[str, int]) -> dict[str, int]:
     return dict(zip(vocab, ids))
 
 
-def bpe(rng: random.Random, vocab: dict[str, int], merges: list[Any], by_bytes: bool) -> Record:
-    unknown = pick(rng, None, None, "<unk>", "<unk>", "a", "[none]") if not by_bytes or rng.random() < 0.3 else None
+def bpe(
+    rng: random.Random,
+    vocab: dict[str, int],
+    merges: list[Any],
+    by_bytes: bool,
+    suffix: str | None = None,
+    has_bytes: bool = True,
+) -> Record:
+    unknown = pick(rng, None, None, *["<unk>"] * 4, "a", "[none]") if not by_bytes or rng.random() < 0.3 else None
+    unknown = unknown if unknown in vocab or rng.random() < 0.1 else None
     return {
         "type": "BPE",
         "dropout": pick(rng, *[None] * 60, 0.0, 0.1),
         "unk_token": unknown,
         "continuing_subword_prefix": pick(rng, *[None] * 60, "", "##"),
-        "end_of_word_suffix": pick(rng, *[None] * 60, "", "</w>"),
-        "fuse_unk": rng.random() < 0.3,
-        "byte_fallback": rng.random() < (0.1 if by_bytes else 0.95),
-        "ignore_merges": rng.random() < (0.4 if by_bytes else 0.03),
+        "end_of_word_suffix": suffix if rng.random() < 0.98 else pick(rng, "", "</w>"),
+        "fuse_unk": rng.random() < 0.4,
+        "byte_fallback": rng.random() < (0.1 if by_bytes or suffix else 0.95 if has_bytes else 0.05),
+        "ignore_merges": rng.random() < (0.03 if suffix or (has_bytes and not by_bytes) else 0.4 if by_bytes else 0.2),
         "vocab": vocab,
         "merges": merges,
     }
@@ -291,8 +311,14 @@ def byte_model(rng: random.Random) -> Record:
         letters = [
             LETTERS[byte] for byte in range(256) if byte > 0x1F and byte not in (0x7F, 0xC0, 0xC1) and byte < 0xF5
         ]
+    elif rng.random() < 0.2:  # a small one that was trained
+        letters = [LETTERS[byte] for byte in dict.fromkeys((" abcAxy1._#\n" + rng.choice(("", "é中"))).encode())]
     vocab = {token: i for i, token in enumerate((*(("<unk>",) if rng.random() < 0.3 else ()), *letters))}
+    suffix = rng.choice(SUFFIXES) if rng.random() < 0.15 else None
+    if suffix:
+        return ended(rng, vocab, letters, suffix, True)
     common = [LETTERS[byte] for byte in b" aabcAxy1._#\n"] + [LETTERS[byte] for byte in "é中▁".encode()]
+    common = [letter for letter in common if letter in vocab]
     merges = merged(rng, vocab, common, rng.randrange(25))
     for _ in range(pick(rng, 0, 0, 1, 3)):  # tokens that no merge makes
         text = some(rng)
@@ -300,18 +326,45 @@ def byte_model(rng: random.Random) -> Record:
     return bpe(rng, renumbered(rng, vocab), merges, True)
 
 
+SUFFIXES = ("</w>", "</w>", "##", "_")
+
+
+def ended(rng: random.Random, vocab: dict[str, int], units: list[str], suffix: str, by_bytes: bool) -> Record:
+    """A model whose tokens at the ends of words are other ones."""
+    ends = [unit + suffix for unit in units if rng.random() < 0.9]
+    vocab |= {token: len(vocab) + i for i, token in enumerate(token for token in ends if token not in vocab)}
+    common = [unit for unit in units if unit in "aabcx▁é中<>Ġ#"] or units
+    merges: list[Any] = []
+    inside = merged(rng, vocab, common, rng.randrange(15)) if common else []
+    inside = [m if isinstance(m, list) else m.split(" ") for m in inside]
+    made = ["".join(m) for m in inside]
+    for _ in range(rng.randrange(15)):
+        left, right = rng.choice(common + made) if common else "", rng.choice(ends or [""])
+        if left and right and left in vocab and right in vocab and [left, right] not in merges:
+            merges.append([left, right])
+            vocab.setdefault(left + right, len(vocab))
+            ends.append(left + right)
+    merges += inside
+    if rng.random() < 0.3:
+        rng.shuffle(merges)
+    return bpe(rng, renumbered(rng, vocab), merges, by_bytes, suffix, False)
+
+
 def character_model(rng: random.Random) -> Record:
     special = ["<unk>", "<s>", "</s>"][: rng.randrange(4)]
-    of_bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+    has_bytes = rng.random() < 0.5
+    of_bytes = [f"<0x{byte:02X}>" for byte in range(256 * has_bytes)]
     characters = [c for c in dict.fromkeys("".join(PIECES)) if rng.random() < 0.5]
     if rng.random() < 0.1:
         of_bytes = [name for name in of_bytes if rng.random() < 0.98]
     vocab = {token: i for i, token in enumerate(dict.fromkeys((*special, *of_bytes, *characters)))}
+    if not has_bytes and rng.random() < 0.4:
+        return ended(rng, vocab, characters, rng.choice(SUFFIXES), False)
     common = [c for c in characters if c in " aabcx▁é中<>"] or characters
     merges = merged(rng, vocab, common, rng.randrange(25)) if common else []
     for _ in range(pick(rng, 0, 0, 1, 3)):
         vocab.setdefault(some(rng), len(vocab))
-    return bpe(rng, renumbered(rng, vocab), merges, False)
+    return bpe(rng, renumbered(rng, vocab), merges, False, None, has_bytes)
 
 
 def word_model(rng: random.Random) -> Record:

@@ -148,7 +148,7 @@ static int answers(const st_vocab *v)
 {
     const uint32_t step = v->count / 997 + 1;
     for (uint32_t i = 0; i < v->count; i += step) {
-        if (!st_token_is_silent(v, i) && st_vocab_find(v, st_token_bytes(v, i), st_token_length(v, i)) != i)
+        if (!st_token_is_silent(v, i) && v->ids[i] < ST_FIRST_FRAGMENT && st_vocab_find(v, st_token_bytes(v, i), st_token_length(v, i)) != i)
             return 0;
         if (st_vocab_has(v, ST_MODEL_MERGES) && v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
             return 0;

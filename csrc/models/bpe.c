@@ -1,30 +1,19 @@
 /* Byte pair encoding. The second model is that of vocabularies with fragments of characters that texts can hold (vocab/vocab.h). */
 #include "base/tier.h"
 #include "cut/cuts.h"
-#include "endless/long_piece.h"
 #include "merge/runs.h"
 #include "merge/sure_pairs.h"
 #include "merge/windows.h"
-#include "merge/words.h"
+#include "models/bpe.h"
 #include "models/models.h"
-#include "pairs/merge_reference.h"
-#include "pairs/merge_short.h"
 
 /* Up to this length runs of long tokens are merged in large windows. Beyond it the automaton of endless/long_piece.h is faster,
  * although it takes time to build. */
 #define LARGE_WINDOWS_UP_TO 4096
 
-typedef struct bpe_scratch {
-    st_long_scratch pushing; /* where st_long_piece_push looks for it */
-    st_open piece;           /* one whose end is known */
-    st_reference_scratch reference;
-    uint32_t tokens[ST_SHORT_MERGE];
-    uint8_t words_room[ST_WORDS_ROOM];
-} bpe_scratch;
-
-static void release(void *scratch)
+void st_bpe_release(void *scratch)
 {
-    bpe_scratch *s = scratch;
+    st_bpe_scratch *s = scratch;
     st_long_scratch_free(&s->pushing);
     st_open_free(&s->piece);
     st_reference_scratch_free(&s->reference);
@@ -45,7 +34,7 @@ static void name_tokens(const st_vocab *v, st_ids *out, size_t first)
         to_ids(v, out->data + first, out->size - first, out->data + first);
 }
 
-static st_status merge_long(st_vocab *v, bpe_scratch *s, const uint8_t *text, size_t n, st_ids *out)
+static st_status merge_long(st_vocab *v, st_bpe_scratch *s, const uint8_t *text, size_t n, st_ids *out)
 {
     const size_t before = out->size, largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
     int done;
@@ -59,9 +48,9 @@ static st_status merge_long(st_vocab *v, bpe_scratch *s, const uint8_t *text, si
     return st_long_piece_finish(&s->piece, v, out);
 }
 
-static st_status merge(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+st_status st_bpe_whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
-    bpe_scratch *s = scratch;
+    st_bpe_scratch *s = scratch;
     const size_t before = out->size;
     int done;
     ST_TRY(st_merge_runs(v, text, n, out, &done));
@@ -78,21 +67,26 @@ static st_status merge(st_vocab *v, void *scratch, const uint8_t *text, size_t n
     return ST_OK;
 }
 
-static st_status merge_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+st_status st_bpe_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
     const size_t first = out->size;
-    const st_status status = st_reference_merge(&v->pairs, text, n, &((bpe_scratch *)scratch)->reference, out);
+    const st_status status = st_reference_merge(&v->pairs, text, n, &((st_bpe_scratch *)scratch)->reference, out);
     name_tokens(v, out, first);
     return status;
 }
 
 /* The cuts are built when the first piece is long enough to be cut. Until then all words begin as bytes. */
-static st_status merge_words(st_vocab *v, void *scratch, st_word *words, size_t count)
+void st_bpe_words(st_vocab *v, st_bpe_scratch *scratch, st_word *words, size_t count, int is_text)
 {
     if (!count)
-        return ST_OK;
+        return;
     st_sure_pairs_prepare(v, count);
-    st_tier()->merge_words(v, st_vocab_cuts_built(v), words, count, ((bpe_scratch *)scratch)->words_room);
+    st_tier()->merge_words(v, is_text ? st_vocab_cuts_built(v) : NULL, words, count, scratch->words_room);
+}
+
+static st_status merge_words(st_vocab *v, void *scratch, st_word *words, size_t count)
+{
+    st_bpe_words(v, scratch, words, count, 1);
     return ST_OK;
 }
 
@@ -100,15 +94,15 @@ static st_status merge_words(st_vocab *v, void *scratch, st_word *words, size_t 
 
 /* clang-format off */
 #define FUNCTIONS \
-    .release = release, .words = merge_words, .whole = merge, .reference = merge_reference, \
+    .release = st_bpe_release, .words = merge_words, .whole = st_bpe_whole, .reference = st_bpe_reference, \
     .push = st_long_piece_push, .finish = st_long_piece_finish, .previous = st_long_piece_previous, \
     .begin_behind = st_long_piece_begin_behind, .is_reached = st_long_piece_is_reached
 
 const st_model st_model_bpe = {
-    .name = "bpe", .facts = FACTS, .holds = ST_HOLD_WHOLE, .scratch = sizeof(bpe_scratch), FUNCTIONS,
+    .name = "bpe", .facts = FACTS, .holds = ST_HOLD_WHOLE, .scratch = sizeof(st_bpe_scratch), FUNCTIONS,
     .of_fragments = &st_model_characters};
 
 const st_model st_model_characters = {
-    .name = "characters", .facts = FACTS, .holds = ST_HOLD_WHOLE, .scratch = sizeof(bpe_scratch), FUNCTIONS,
+    .name = "characters", .facts = FACTS, .holds = ST_HOLD_WHOLE, .scratch = sizeof(st_bpe_scratch), FUNCTIONS,
     .spell = st_vocab_spell};
 /* clang-format on */

@@ -6,6 +6,9 @@
 
 extern const st_model st_model_bpe;        /* byte pair encoding: the pair that makes the first token merges first */
 extern const st_model st_model_characters; /* the same where text begins as characters */
+extern const st_model st_model_symbols;    /* the same where characters that are no tokens are unknown (models/symbols.h), */
+extern const st_model st_model_joined;     /* where several of them are one token or none, */
+extern const st_model st_model_affixed;    /* and where the last character of a piece is a symbol of its own */
 extern const st_model st_model_longest;    /* always the longest token (longest/matcher.h) */
 extern const st_model st_model_wordpiece;  /* words, by longest/wordpiece.h */
 

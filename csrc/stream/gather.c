@@ -41,7 +41,7 @@ st_status st_gather_end(st_gather *g, const st_encode_context *c)
 st_status st_gather_name(st_gather *g, const st_encode_context *c, uint32_t id)
 {
     const uint32_t token = st_vocab_index(c->vocab, id);
-    if (token != ST_NONE && st_token_reachable(c->vocab, token)) {
+    if (token != ST_NONE && st_token_reachable(c->vocab, token) && st_vocab_has(c->vocab, ST_MODEL_KEEPS_TOKENS)) {
         ST_TRY(st_gather_add(g, st_token_bytes(c->vocab, token), st_token_length(c->vocab, token)));
         return st_gather_end(g, c);
     }

@@ -51,13 +51,14 @@ st_status st_vocab_complete(st_vocab *v, size_t *bad)
 {
     find_fragments(v);
     ST_TRY(find_unsound(v));
-    if (!v->unreachable)
+    const size_t apart = st_vocab_keeps_apart(v) ? v->count : v->unreachable;
+    if (!apart)
         return ST_OK;
     if (st_vocab_count_unreachable(v) != v->unreachable)
         return ST_BAD_IMAGE;
-    ST_TRY(st_string_table_init(&v->whole, 4 * v->unreachable)); /* nearly every look-up ends at a free slot */
+    ST_TRY(st_string_table_init(&v->whole, 4 * apart)); /* nearly every look-up ends at a free slot */
     for (uint32_t i = 0; i < v->count; i++) {
-        if (!st_token_is_whole_only(v, i))
+        if (!st_token_is_apart(v, i))
             continue;
         const uint8_t *bytes = st_token_bytes(v, i);
         const size_t n = st_token_length(v, i);

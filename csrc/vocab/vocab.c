@@ -342,23 +342,29 @@ static void link_none(st_vocab *v, const st_vocab_source *source)
 
 static st_status link_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
 {
+    if (v->model->accepts && !v->model->accepts(v))
+        return ST_BAD_SPLIT;
     if (!st_vocab_has(v, ST_MODEL_MERGES)) {
         link_none(v, source);
-        if (v->model->accepts && !v->model->accepts(v))
-            return ST_BAD_SPLIT;
         return st_vocab_has(v, ST_MODEL_KEEPS_TOKENS) ? ST_OK : try_tokens(v);
     }
     return source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
 }
 
-/* Fills the tables again, without unreachable tokens. */
+/* Whether a token is what a model with a rule of its own for symbols (models/symbols.h) makes characters of, and no piece. */
+static int is_part_of_symbols(const st_vocab *v, uint32_t index)
+{
+    return v->own_size && st_vocab_has(v, ST_MODEL_MERGES) && v->ids[index] >= ST_FIRST_FRAGMENT;
+}
+
+/* Fills the tables again, without tokens that the model does not make of a piece with their bytes. */
 static st_status take_out_unreachable(st_vocab *v)
 {
     st_piece_table_free(&v->pieces);
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room));
     memset(v->longs.slots, 0xff, (v->longs.mask + 1) * sizeof *v->longs.slots);
     for (uint32_t i = 0; i < v->count; i++) {
-        if (st_token_reachable(v, i))
+        if (!st_token_is_apart(v, i) && st_token_reachable(v, i) && !is_part_of_symbols(v, i))
             ST_TRY(insert_token(v, i));
         ST_TRY(st_go_on(TOKEN_COSTS));
     }
@@ -383,7 +389,8 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
         status = link_tokens(v, source, bad);
     if (!status) {
         v->unreachable = st_vocab_count_unreachable(v);
-        if (v->unreachable && (!source->splits || !st_vocab_has(v, ST_MODEL_MERGES)))
+        const int has_rule = v->own_size && st_vocab_has(v, ST_MODEL_MERGES);
+        if (has_rule || (v->unreachable && (!source->splits || !st_vocab_has(v, ST_MODEL_MERGES))))
             status = take_out_unreachable(v);
     }
     if (!status) {

@@ -133,6 +133,19 @@ static inline int st_token_is_whole_only(const st_vocab *vocab, uint32_t index)
     return !st_token_reachable(vocab, index) && !st_token_is_silent(vocab, index);
 }
 
+/* Whether tokens come of merges, and a piece with the bytes of one need not become it. Then the tables of pieces hold no token, and
+ * all are found in `whole`. */
+static inline int st_vocab_keeps_apart(const st_vocab *vocab)
+{
+    return st_vocab_has(vocab, ST_MODEL_MERGES) && !st_vocab_has(vocab, ST_MODEL_KEEPS_TOKENS);
+}
+
+/* Whether it is found in `whole`. */
+static inline int st_token_is_apart(const st_vocab *vocab, uint32_t index)
+{
+    return st_token_is_whole_only(vocab, index) || (st_vocab_keeps_apart(vocab) && !st_token_is_silent(vocab, index));
+}
+
 /* Whether this token and all that it is made of come after their parts. Then merging its bytes makes these in the order of their
  * indices: compatible() and cut_rule.h rest on it. A single byte exists from the start, whatever its index. */
 static inline int st_token_is_sound(const st_vocab *vocab, uint32_t index)

@@ -8,14 +8,31 @@ from ..errors import VocabularyError
 from ..native.merges import FIRST_FRAGMENT, SILENT
 from .packed import MAX_FILE_BYTES, MAX_TOKEN_BYTES, PackedVocabulary
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class MergedVocabulary(PackedVocabulary):
     """Tokens in the order of their merges. Merging goes by this order and by `splits`; `ranks` holds the ids, in any
     order. A split of SILENT is that of a token that no text becomes: it is decoded only, and its bytes may be those of
     another token."""
 
-    __slots__ = ()
+    __slots__ = ("model", "rest")
     is_ranked = False
+
+    def __init__(
+        self,
+        blob: bytes,
+        lengths: bytes | array[int],
+        ids: array[int],
+        splits: bytes | array[int] | None,
+        sha256: None = None,
+        model: str = "bpe",
+        rest: Any = None,
+    ) -> None:
+        super().__init__(blob, lengths, ids, splits, sha256)
+        self.model, self.rest = model, rest
 
     def to_dict(self) -> dict[bytes, int]:
         """{token bytes: id} of the tokens that text can become."""

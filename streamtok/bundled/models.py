@@ -5,8 +5,10 @@ A model from outside (native/model.pyx) needs no line here: what is said of Mode
 
 from __future__ import annotations
 
+import functools
 from itertools import accumulate
 
+from ..errors import VocabularyError
 from ..native.model import facts, word_rule, word_rule_of
 from .listed import pack_listed
 
@@ -58,7 +60,7 @@ class Model:
         VocabularyError: a byte is no token."""
         return pack_listed(packed.to_dict())
 
-    def starts(self, sizes: Sequence[int], own: bytes | None) -> list[int]:
+    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
         """Where in a piece its tokens begin. sizes: bytes of each of them."""
         return list(accumulate(sizes[:-1], initial=0))
 
@@ -73,6 +75,38 @@ class _Merging(Model):
 class _Characters(_Merging):
     kernels = None
     why_no_kernels = "symbols that are characters, or bytes without tokens, which the kernels do not merge"
+
+
+class _Symbols(_Merging):
+    """rest: a symbols.Rule."""
+
+    kernels = None
+    why_no_kernels = (
+        "characters or bytes that are no tokens, or other tokens at the ends of words, for which there are no kernels"
+    )
+
+    def own(self, rest: Any) -> bytes:
+        return bytes(rest.own())
+
+    def rest(self, own: bytes | None) -> Any:
+        assert own is not None
+        return _rule_of(own)
+
+    def by_longest_match(self, packed: PackedVocabulary) -> PackedVocabulary:
+        raise VocabularyError(
+            "not every byte is a token of this vocabulary, or tokens at the ends of words are other ones"
+        )
+
+    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
+        found: list[int] = self.rest(own).starts(ids, sizes, piece)
+        return found
+
+
+@functools.lru_cache(maxsize=8)
+def _rule_of(own: bytes) -> Any:
+    from .symbols import rule_of
+
+    return rule_of(own)
 
 
 class _Longest(Model):
@@ -104,13 +138,14 @@ class _WordPiece(Model):
     def mark(self, rest: Any) -> bytes:
         return b"longest"  # the record of its file says the rest
 
-    def starts(self, sizes: Sequence[int], own: bytes | None) -> list[int]:
+    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
         inside = len(self.rest(own)[2])
         found = accumulate((size - inside for size in sizes[:-1]), initial=0)
         return [start + inside * (i > 0) for i, start in enumerate(found)]
 
 
 _KINDS = {"bpe": _Merging, "characters": _Characters, "longest": _Longest, "wordpiece": _WordPiece}
+_KINDS |= dict.fromkeys(("symbols", "joined", "affixed"), _Symbols)
 
 
 _made: dict[str, Model] = {}

@@ -157,6 +157,10 @@ class Kind:
         """The text that a file writes for the bytes of a token."""
         return data.decode()
 
+    def is_symbol(self, data: bytes) -> bool:
+        """Whether a token is what text begins as: its own merges, of bytes, are not written."""
+        return len(self.text(data)) == 1
+
     def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
         """The ids of tokens that a file writes in another way: their texts; None: their bytes are the text."""
         return {}

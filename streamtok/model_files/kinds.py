@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
+from ..bundled.symbols import ENDING
 from ..errors import shown
 from ..native.merges import SILENT
 from ..patterns import table_of
 from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
 from .description import AddedToken, Description, Kind, Normalizer, Prepend, PrependUnless, Replace, Strip
 from .field import Field
-from .read_decoder import read_joining, read_spelling
+from .read_decoder import read_spelling
 from .read_parts import kind_name, read_metaspace, read_stage, steps
 from .spelling import Spelled
 
@@ -89,28 +90,40 @@ def _read_words(model: Field) -> Words:
     return Words(model.member("unk_token").text(), model.member("max_input_chars_per_word").number(), prefix)
 
 
-def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs:
+def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs | Characters:
     model.check_members(_MODEL)
     if model.has("dropout") and model.member("dropout").value != 0:
-        raise model.member("dropout").refused("merges are left out at random, so that a text has no certain ids")
-    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.has(name) and model.member(name).text():
-            raise model.member(name).refused("tokens would be other inside of words than at their ends: not supported")
+        raise model.member("dropout").refused(
+            "merges are left out at random, so that a text has no certain ids, which is for training: write null"
+        )
+    if model.has("continuing_subword_prefix") and model.member("continuing_subword_prefix").text():
+        raise model.member("continuing_subword_prefix").refused(
+            "tokens would be other inside of words than at their beginning: not supported with BPE"
+        )
+    suffix = model.member("end_of_word_suffix").text() if model.has("end_of_word_suffix") else ""
     flags = {
         name: model.has(name) and model.member(name).flag() for name in ("fuse_unk", "byte_fallback", "ignore_merges")
     }
-    if not by_bytes and not flags["byte_fallback"]:
-        raise model.refused(
-            "text begins as characters, because no pre-tokenizer is ByteLevel, and byte_fallback is not set: a "
-            "character that is no token would be an unknown one, which is not supported"
-        )
-    if not by_bytes and flags["ignore_merges"]:
+    unknown = model.member("unk_token").text() if model.has("unk_token") else None
+    if suffix and flags["ignore_merges"]:
         raise model.member("ignore_merges").refused(
-            "text begins as characters, and a text such as <0x41> would be the token of a byte: not supported"
+            "a piece that is a token would be that one without its end_of_word_suffix: not supported together"
         )
-    if model.has("unk_token"):
-        model.member("unk_token").text()
-    return BytePairs(flags["ignore_merges"]) if by_bytes else CharacterPairs()
+    if by_bytes:
+        if not LETTERS.keys() >= set(suffix):
+            raise model.member("end_of_word_suffix").refused(
+                "it is not in the letters that stand for bytes: not supported"
+            )
+        return BytePairs(flags["ignore_merges"], suffix, unknown, flags["fuse_unk"])
+    if flags["byte_fallback"]:
+        for name, wrong in (("ignore_merges", flags["ignore_merges"]), ("end_of_word_suffix", bool(suffix))):
+            if wrong:
+                raise model.member(name).refused(
+                    "byte_fallback is set, too: a text such as <0x41>, or the suffix, would be tokens of bytes, which "
+                    "is not supported"
+                )
+        return CharacterPairs()
+    return Characters(flags["ignore_merges"], suffix, unknown, flags["fuse_unk"])
 
 
 # ==== BPE over bytes ====
@@ -118,10 +131,16 @@ def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs:
 
 @dataclass(frozen=True)
 class BytePairs(Kind):
-    """BPE whose text begins as bytes, which tokens write in GPT-2's letters. ignore_merges: a piece that is a token is
-    never merged."""
+    """BPE whose text begins as bytes, which tokens write in GPT-2's letters.
+
+    ignore_merges: a piece that is a token is never merged. suffix: what tokens at the ends of pieces end with. unknown:
+    the token in the place of a byte that is none; joins: several of them are one.
+    """
 
     ignore_merges: bool = False
+    suffix: str = ""
+    unknown: str | None = None
+    joins: bool = False
     by_bytes = True
 
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
@@ -150,10 +169,25 @@ class BytePairs(Kind):
 
     def decoder(self, field: Field) -> Spelled | None:
         spelled = read_spelling(field)
-        return None if spelled == Spelled(has_letters=True) else spelled
+        return None if spelled == Spelled(has_letters=True) and not self.suffix else spelled
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
-        packed = tokens.pack(self.ignore_merges, self._apart(parts), byte_rules(parts.stages))
+        rules = byte_rules(parts.stages)
+        if self.suffix or tokens.lacks_bytes:
+            if rules:
+                raise tokens.refused(
+                    "pre_tokenizer", "a step behind ByteLevel, and bytes that are no tokens or a suffix: not supported"
+                )
+            packed = tokens.pack_units(
+                unknown=self.unknown,
+                joins=self.joins,
+                by_bytes=True,
+                suffix=self.suffix,
+                keeps_whole=self.ignore_merges,
+                apart=self._apart(parts),
+            )
+        else:
+            packed = tokens.pack(self.ignore_merges, self._apart(parts), rules)
         _check_letters(parts.added, packed, tokens)
         return packed, tokens.raw
 
@@ -168,7 +202,12 @@ class BytePairs(Kind):
                 )
 
     def text(self, data: bytes) -> str:
+        if self.suffix and len(data) > 1 and data.endswith(ENDING):
+            return in_letters(data[:-1]) + self.suffix
         return in_letters(data)
+
+    def is_symbol(self, data: bytes) -> bool:
+        return len(data) == 1 or (bool(self.suffix) and len(data) == 2 and data.endswith(ENDING))
 
     def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
         return dict.fromkeys(raw)
@@ -246,6 +285,34 @@ class CharacterPairs(_OfCharacters):
         return {token: f"<0x{value:02X}>" for value, token in enumerate(raw) if token >= 0}
 
 
+@dataclass(frozen=True)
+class Characters(_OfCharacters):
+    """BPE over characters without tokens of bytes: a character that is no token is an unknown one, or left out. The
+    fields are those of BytePairs."""
+
+    ignore_merges: bool = False
+    suffix: str = ""
+    unknown: str | None = None
+    joins: bool = False
+
+    def decoder(self, field: Field) -> Spelled:
+        return read_spelling(field)
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        return (
+            tokens.pack_units(
+                unknown=self.unknown, joins=self.joins, suffix=self.suffix, keeps_whole=self.ignore_merges
+            ),
+            (),
+        )
+
+    def text(self, data: bytes) -> str:
+        return data[:-1].decode() + self.suffix if data.endswith(ENDING) else data.decode()
+
+    def is_symbol(self, data: bytes) -> bool:
+        return len(data.removesuffix(ENDING).decode()) == 1
+
+
 def _is_idle(stage: Stage, normalizers: tuple[Normalizer, ...]) -> bool:
     """Whether a Split looks for a character that normalized text never has, so that it splits nothing."""
     if not isinstance(stage, Split) or stage.invert or not stage.literal or len(stage.pattern) != 1:
@@ -274,7 +341,7 @@ class Words(_OfCharacters):
     has_merges = False
 
     def decoder(self, field: Field) -> Spelled:
-        return read_joining(field)
+        return read_spelling(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         return tokens.pack_words(self.unknown, self.most, self.prefix), ()

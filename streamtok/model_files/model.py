@@ -110,7 +110,7 @@ class Model:
                 yield token, otherwise[token] or data.decode(), None
                 continue
             text = kind.text(data)
-            is_made = len(text) > 1 and half not in (0, SILENT)  # a character is made of bytes, which is not written
+            is_made = half not in (0, SILENT) and not kind.is_symbol(data)
             yield token, text, (kind.text(data[:half]), kind.text(data[half:])) if is_made else None
         if self.empty is not None:
             yield self.empty, "", None
@@ -202,7 +202,7 @@ def vocabulary_of(
 ) -> MergedVocabulary | ListedVocabulary:
     """The vocabulary of a model from its arrays. model, rest: as PackedVocabulary has them."""
     if model_named(model).merges:
-        return MergedVocabulary(blob, lengths, ids, splits, None)
+        return MergedVocabulary(blob, lengths, ids, splits, None, *((model, rest) if rest is not None else ()))
     return ListedVocabulary(blob, lengths, ids, splits or None, model, rest)
 
 

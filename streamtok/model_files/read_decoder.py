@@ -13,15 +13,31 @@ MOST_GROWTH = 16
 """Times as long as the decoder may make a token. Those of published models write blanks for marks, which are longer."""
 
 
-def read_joining(field: Field) -> Spelled:
-    """What `decoder` does where the model is of type WordPiece: a blank in front of each token but the first, unless it
-    goes on in a word."""
-    if field.value is None:
-        return Spelled(apart=True)
-    if kind_name(field) != "WordPiece":
-        raise field.refused(f"the decoder {shown(kind_name(field))} is not supported behind WordPiece; WordPiece is")
-    field.check_members(("type", "prefix", "cleanup"))
-    return Spelled(apart=True, going_on=field.member("prefix").text(), cleaned=flag(field, "cleanup"))
+def _of_wordpiece(step: Field) -> Spelled:
+    """A blank in front of each token but the first, unless it goes on in a word."""
+    step.check_members(("type", "prefix", "cleanup"))
+    return Spelled(apart=True, going_on=step.member("prefix").text(), cleaned=flag(step, "cleanup"))
+
+
+def _of_bpe(step: Field) -> Spelled:
+    """A blank in the place of what a token ends with, unless it is the last one."""
+    step.check_members(("type", "suffix"))
+    suffix = step.member("suffix").text()
+    if not suffix:
+        raise step.member("suffix").refused("it is empty, and the reference puts blanks between all characters")
+    return Spelled(ended=suffix)
+
+
+def _of_ctc(step: Field) -> Spelled:
+    """Equal tokens in a row are one; a token that separates equal ones goes."""
+    step.check_members(("type", "pad_token", "word_delimiter_token", "cleanup"))
+    blank = step.member("word_delimiter_token").text()
+    if not blank:
+        raise step.member("word_delimiter_token").refused("it is empty, and would be everywhere")
+    return Spelled(once=(step.member("pad_token").text(), blank), cleaned=flag(step, "cleanup"))
+
+
+_ALONE = {"WordPiece": _of_wordpiece, "BPEDecoder": _of_bpe, "CTC": _of_ctc}
 
 
 def read_spelling(field: Field) -> Spelled:
@@ -30,7 +46,13 @@ def read_spelling(field: Field) -> Spelled:
     if field.value is None:
         return Spelled(apart=True)
     spelled, joined = Spelled(), False
-    for step in steps(field, "decoders"):
+    given = steps(field, "decoders")
+    for step in given:
+        if kind_name(step) in _ALONE:
+            if step is not given[0] or any(kind_name(other) != "Fuse" for other in given[1:]):
+                raise step.refused(f"the decoder {kind_name(step)} with another one beside it is not supported")
+            return _ALONE[kind_name(step)](step)
+    for step in given:
         name = kind_name(step)
         if name == "Fuse":
             step.check_members(("type",))
@@ -40,7 +62,9 @@ def read_spelling(field: Field) -> Spelled:
                 raise step.refused("a Strip is supported once, behind Fuse")
             spelled = spelled._replace(cut=_cut(step))
         elif name not in _EACH:
-            raise step.refused(f"the decoder {shown(name)} is not supported; Fuse, Strip, {', '.join(_EACH)} are")
+            raise step.refused(
+                f"the decoder {shown(name)} is not supported; Fuse, Strip, {', '.join({**_EACH, **_ALONE})} are"
+            )
         elif joined or spelled.has_bytes:
             raise step.refused(f"the decoder {name} behind ByteFallback, ByteLevel or Fuse is not supported")
         else:

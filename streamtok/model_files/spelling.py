@@ -27,6 +27,8 @@ class Spelled(NamedTuple):
     apart: a blank stands in front of each token but the first.
     going_on: what a token begins with that goes on in a word: it goes, and no blank stands there; None: none does.
     cleaned: the blanks in front of points, and in contractions of English, go.
+    ended: what a token ends with that has a blank behind it, unless it is the last one: it goes.
+    once: of equal tokens in a row one counts; (what goes, with `cleaned` what stands for a blank). None: all count.
     """
 
     replaced: tuple[tuple[str, str], ...] = ()
@@ -38,6 +40,14 @@ class Spelled(NamedTuple):
     apart: bool = False
     going_on: str | None = None
     cleaned: bool = False
+    ended: str = ""
+    once: tuple[str, str] | None = None
+
+    def __repr__(self) -> str:
+        """Without what was added later and is not used: it goes into fingerprints (description.py)."""
+        later = {"ended": self.ended, "once": self.once}
+        named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
+        return f"Spelled({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
 
 # What `cleaned` replaces in the text of each token, in turn, as Hugging Face's decoder of WordPiece does.
@@ -86,6 +96,14 @@ def _clean(name: bytes | None) -> bytes | None:
     return name
 
 
+def _without(name: bytes | None, text: str) -> bytes | None:
+    return name if name is None or not text else name.replace(text.encode(), b"")
+
+
+def _without_end(name: bytes | None, end: bytes) -> bytes | None:
+    return name if name is None else name.removesuffix(end)
+
+
 def _with_bytes(names: list[bytes | None], has_bytes: bool) -> _Table:
     """Tokens as <0x41> become the byte that they stand for."""
     kinds = bytearray(len(names))
@@ -125,12 +143,33 @@ class Spelling:
         if self.rules.apart:
             first = later
             later = [_set_apart(name, self.rules) for name in first]
+        if self.rules.once is not None:
+            later = first = [_without(name, self.rules.once[0]) for name in later]
         if self.rules.cleaned:
             later, first = list(map(_clean, later)), list(map(_clean, first))
+        if self.rules.once is not None and self.rules.cleaned:
+            blank = self.rules.once[1].encode()
+            later = first = [None if name is None else name.replace(blank, b" ") for name in later]
+        if self.rules.ended:
+            later = first = [_without_end(name, self.rules.ended.encode()) for name in later]
         if self.rules.has_letters:
             later, first = list(map(_in_letters, later)), list(map(_in_letters, first))
         made = _with_bytes(later, self.rules.has_bytes)
         return made, made if first is later else _with_bytes(first, self.rules.has_bytes)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether what an id becomes depends on the one in front of it."""
+        return bool(self.rules.ended) or self.rules.once is not None
+
+    @lazy
+    def ends(self) -> bytes:
+        """By id, where some tokens have a blank behind them: whether it is one of these."""
+        names, ended = self._names(), self.rules.ended.encode()
+        found = bytearray(max(names, default=-1) + 1)
+        for token, name in names.items() if ended else ():
+            found[token] = name.endswith(ended)
+        return bytes(found)
 
     def token(self, token: int) -> bytes:
         """The bytes of an id that is not the first one. KeyError: it is unknown."""
@@ -160,7 +199,18 @@ class Spelling:
             found[0] = first[given[0]] if given[0] < len(first) else None
         if None in found:
             raise KeyError(f"Invalid token for decoding: {given[found.index(None)]}")
+        if self.looks_back:
+            return self._joined(given, found)  # type: ignore[arg-type]
         return found  # type: ignore[return-value]
+
+    def _joined(self, given: list[int], found: list[bytes]) -> list[bytes]:
+        """What depends on the id in front."""
+        for i in range(1, len(found)):
+            if self.rules.once is not None and given[i] == given[i - 1]:
+                found[i] = b""
+            elif self.rules.ended and self.ends[given[i - 1]]:
+                found[i] = b" " + found[i]
+        return found
 
     def bytes_of(self, ids: Iterable[int], later: bool = False) -> bytes:
         """The bytes of a text. KeyError: an unknown id. later: ids stand in front of these."""

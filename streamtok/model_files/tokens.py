@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..bundled.characters import byte_places, pack_symbols, symbols
+from ..bundled.gpt2_files import LETTERS
 from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
+from ..bundled.symbols import ENDING, UNKNOWN, pack_units
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
@@ -145,6 +147,90 @@ class Tokens:
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
         return pack_symbols(found, self.merges), ids
 
+    def pack_units(
+        self,
+        *,
+        unknown: str | None,
+        joins: bool,
+        by_bytes: bool = False,
+        suffix: str = "",
+        keeps_whole: bool = False,
+        apart: Collection[str] = (),
+    ) -> MergedVocabulary:
+        """The vocabulary where not all characters, or bytes, are tokens (bundled/symbols.py).
+
+        Args:
+            unknown: the token in the place of one that is none; None: nothing is.
+            joins: several in a row are one unknown token.
+            suffix: what tokens at the ends of pieces end with.
+            keeps_whole, apart: as for pack().
+        """
+        number = self._unknown(unknown)
+        starts = np.frombuffer(self.listing.starts, np.uint32)
+        data, lengths = self.listing.texts, starts[1:] - starts[:-1]
+        silent: set[int] = set()
+        if by_bytes:
+            data, lengths = self.listing.blob, self.lengths
+            silent = set(np.nonzero(np.frombuffer(self.listing.letters, np.uint8) == 0)[0].tolist())
+        ends = np.cumsum(lengths, dtype=np.int64).tolist()
+        tokens = [data[start:end] for start, end in zip([0, *ends], ends)]
+        unseen = self._unseen(tokens) if by_bytes else set()
+        silent |= unseen
+        end = bytes(map(LETTERS.__getitem__, suffix)) if by_bytes else suffix.encode()
+        merges = self._end_tokens(tokens, end) if suffix else self.merges
+        if unseen:
+            merges = merges[~np.isin(merges, list(unseen)).any(axis=1)]
+        found = {self.listing.find(name) for name in apart if keeps_whole} - {None, *merges[:, 2].tolist()}
+        silent |= {place for place in found if place is not None and len(tokens[place]) > 1}
+        return pack_units(
+            tokens,
+            self.ids,
+            merges,
+            silent,
+            unknown=number,
+            joins=joins,
+            by_bytes=by_bytes,
+            keeps_whole=keeps_whole,
+            has_endings=bool(suffix),
+        )
+
+    def _unknown(self, name: str | None) -> int | None:
+        if name is None:
+            return None
+        number = self.listing.find(name)
+        if number is None:
+            raise self.refused(
+                "model.unk_token",
+                f"{shown(name)} is no token of model.vocab, and the reference fails on a text with what is no token: "
+                "add it there, or write null, which leaves out such characters",
+            )
+        if (self.merges[:, :2] == number).any():
+            raise self.refused("model.unk_token", f"{shown(name)} takes part in merges, as a part of texts does, too")
+        return number
+
+    def _unseen(self, tokens: list[bytes]) -> set[int]:
+        """The numbers of tokens with a byte that no text has, but those that are one byte."""
+        return {
+            number for number, token in enumerate(tokens) if len(token) > 1 and (ENDING in token or UNKNOWN in token)
+        }
+
+    def _end_tokens(self, tokens: list[bytes], end: bytes) -> Ids:
+        """Puts ENDING in the place of what tokens end with at the end of a piece, and returns the merges that can come
+        up: behind such a token nothing stands."""
+        is_end = np.array([token.endswith(end) and len(token) > len(end) for token in tokens], bool)
+        left, right, made = self.merges.T
+        (wrong,) = np.nonzero(~is_end[left] & (is_end[made] != is_end[right]))
+        if len(wrong):
+            raise self.refused(
+                f"model.merges[{wrong[0]}]",
+                f"{shown(self.listing.text(int(made[wrong[0]])))} is made with characters of end_of_word_suffix, and "
+                "looks like a token at the end of a word: not supported",
+            )
+        for number in np.nonzero(is_end)[0].tolist():
+            tokens[number] = tokens[number][: -len(end)] + ENDING
+        kept: Ids = self.merges[~is_end[left]]
+        return kept
+
     def pack_words(self, name: str, most: int, prefix: str) -> ListedVocabulary:
         """The vocabulary where words are matched by WordPiece, in the order of ids. name: of the unknown token; most:
         characters of a word; prefix: of tokens that go on in one."""
@@ -176,9 +262,19 @@ class Tokens:
             parts = " and ".join(shown(self.listing.text(int(place))) for place in self.merges[wrong[0], :2])
             raise self.refused(f"model.merges[{wrong[0]}]", f"{parts} are joined; tokens of bytes merge with nothing")
 
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether a byte that is common in texts is no token."""
+        single = (np.frombuffer(self.listing.letters, np.uint8) != 0) & (self.lengths == 1)
+        return len({*self._singles(single), *_MAY_LACK}) < 256
+
+    def _singles(self, single: npt.NDArray[np.bool_]) -> bytes:
+        starts = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
+        found: bytes = np.frombuffer(self.listing.blob, np.uint8)[starts[single]].tobytes()
+        return found
+
     def _missing_bytes(self, single: npt.NDArray[np.bool_]) -> bytes:
         """The bytes that are no tokens; VocabularyError for one that is common in texts."""
-        starts = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
-        found = np.frombuffer(self.listing.blob, np.uint8)[starts[single]].tobytes()
+        found = self._singles(single)
         check_single_bytes([bytes([byte]) for byte in {*found, *_MAY_LACK}], self.path)
         return bytes(byte for byte in _MAY_LACK if byte not in found)

@@ -21,14 +21,15 @@ cdef bytes UNKNOWN = "\ufffd".encode()
 
 cdef class Place:
     """Where a text of ids stands. It does not change: whoever goes on from it makes another."""
-    cdef bint begun, broken  # an id has come; neighbouring bytes that came last are no characters
+    cdef Py_ssize_t begun  # 1 and the id that came last; 0: none has come
+    cdef bint broken  # neighbouring bytes that came last are no characters
     cdef Py_ssize_t left  # characters that may still go from the beginning
     cdef bytearray run  # neighbouring bytes that may be characters: the first `size`. What lies behind is of a call that did not end
     cdef Py_ssize_t size
     cdef bytes cut  # the beginning of a character, at the end of the run, or of the text where bytes need not stand together
 
 
-cdef Place place_at(bint begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut):
+cdef Place place_at(Py_ssize_t begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut):
     cdef Place at = Place.__new__(Place)
     at.begun, at.left, at.run, at.size, at.broken, at.cut = begun, left, run, size, broken, cut
     return at
@@ -75,6 +76,8 @@ cdef class SpelledStream:
     cdef Py_ssize_t most
     cdef bint runs  # bytes that stand together are characters only if all of them are
     cdef bint skip_special
+    cdef bint looks_back, once  # what an id becomes depends on the one in front; of equal ones in a row one counts
+    cdef bytes ends
     cdef Place at
 
     def __cinit__(self, spelling, Decoder decoder not None, str errors not None, bint skip_special, single=None):
@@ -82,11 +85,14 @@ cdef class SpelledStream:
         self.mode = errors.encode()
         self.character, self.most = spelling.rules.cut
         self.runs = errors == "replace" and spelling.rules.has_bytes
+        self.once = spelling.rules.once is not None
+        self.looks_back = spelling.looks_back
+        self.ends = spelling.ends if self.looks_back else b""
         self.at = self.begin()
 
     cpdef Place begin(self):
         """The place in front of a text."""
-        return place_at(False, self.most, bytearray(), 0, False, b"")
+        return place_at(0, self.most, bytearray(), 0, False, b"")
 
     def reset(self):
         self.at = self.begin()
@@ -152,9 +158,9 @@ cdef class SpelledStream:
             return self._in_runs(given, pieces, at)
         text, cut = self._plain(at.cut + b"".join(pieces), False)
         text, left = self._without_front(text, at.left)
-        return text, place_at(True, left, at.run, 0, False, cut)
+        return text, place_at(1 + <Py_ssize_t>given[-1], left, at.run, 0, False, cut)
 
-    cdef list _pieces(self, list given, bint begun):
+    cdef list _pieces(self, list given, Py_ssize_t begun):
         """The bytes of each id as its token has them."""
         cdef list pieces = [], table = self.table
         cdef Py_ssize_t token
@@ -166,6 +172,12 @@ cdef class SpelledStream:
             piece = (table if begun or i else self.first)[token] if token < len(table) else None
             if piece is None:
                 raise KeyError(f"Invalid token for decoding: {token}")
+            if self.looks_back:
+                if begun and self.once and token == begun - 1:
+                    piece = b""
+                elif begun and not self.once and self.ends[begun - 1]:
+                    piece = b" " + <bytes>piece
+                begun = 1 + token
             pieces.append(piece)
         return pieces
 
@@ -218,7 +230,7 @@ cdef class SpelledStream:
         left = at.left
         if left:
             text, left = self._without_front(text, left)
-        return text, place_at(True, left, run, size, broken, (<char *>cut)[:cut_size])
+        return text, place_at(1 + <Py_ssize_t>given[-1], left, run, size, broken, (<char *>cut)[:cut_size])
 
     cdef tuple _without_front(self, str text, Py_ssize_t left):
         while left and text:

@@ -49,6 +49,7 @@ class CanonicalCheck:
 
     def _begin(self) -> None:
         self._silent: Ids = np.empty(0, np.uint32)  # ids from the first one on that have no bytes so far
+        self._last = self._silent  # the last id, where what the next one becomes depends on it
         self._begun = False  # bytes have come
         self._given = self._made = self._silent  # what the other one has no counterpart for yet: one of them is empty
         self._compared = 0  # ids in front of them
@@ -95,10 +96,17 @@ class CanonicalCheck:
     def _text(self, row: Ids) -> bytes:
         """The bytes of the next ids. What goes from the beginning of a text may be more than its first id."""
         if self._begun:
-            return self._encoding._bytes_of(row, True)
+            front = self._last
+            self._last = row[-1:] if len(row) else front
+            if not len(front):
+                return self._encoding._bytes_of(row, True)
+            return self._encoding._bytes_of(np.concatenate([front, row]), True)[
+                len(self._encoding._bytes_of(front, True)) :
+            ]
         known = np.concatenate([self._silent, row])
         text = self._encoding._bytes_of(known)
         self._begun = bool(text)
+        self._last = known[len(known) - (self._begun and _looks_back(self._encoding)) :]
         self._silent = known[:0] if text else known
         return text
 
@@ -110,6 +118,11 @@ class CanonicalCheck:
             self.difference = self._compared + place
         self._given, self._made = given[count:], made[count:]
         self._compared += count
+
+
+def _looks_back(enc: Encoding) -> bool:
+    """Whether what an id becomes depends on the one in front of it."""
+    return enc._spelling is not None and bool(enc._spelling.looks_back)
 
 
 def _joined(one: Ids, two: Ids) -> Ids:

@@ -408,7 +408,9 @@ def _maker(enc: Encoding, allowed: AllowedSpecial, disallowed: DisallowedSpecial
 
 def _spells_its_text(enc: Encoding, stream: Any) -> bool:
     """Whether the bytes of the ids are those of the text, whatever it is."""
-    if enc._spelling is not None or enc._normalizer is not None or not isinstance(stream, CoreStream):
+    if enc._spelling is not None or enc._normalizer is not None or not enc._kind.keeps_bytes:
+        return False
+    if not isinstance(stream, CoreStream):
         return False
     if stream.allowed is not None and (stream.allowed.has_rules or shared_names(enc)):
         return False  # a name takes text beside it, or an id does not say which of its names it was

@@ -260,11 +260,10 @@ def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (record(model_byte_fallback=False), "byte_fallback is not set"),
         (without(record(), "<0xC3>"), "1 of the 256 tokens <0x00> to <0xFF> are missing, the first is <0xC3>"),
         (record(model_merges=[["<0x41>", "<0x42>"]]), "names, or makes, what is no token"),
-        (record(model_ignore_merges=True), "would be the token of a byte"),
-        (record(decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}), "the decoder 'WordPiece'"),
+        (record(model_ignore_merges=True), "would be tokens of bytes"),
+        (record(decoder={"type": "Novel"}), "the decoder 'Novel'"),
         (record(decoder=STRIP), "behind Fuse"),
         (record(decoder=sequence("decoders", FUSE, {**STRIP, "stop": 1})), "stripping the end"),
         (record(decoder=sequence("decoders", FUSE, BACK)), "behind ByteFallback, ByteLevel or Fuse"),

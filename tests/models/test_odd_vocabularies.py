@@ -84,9 +84,13 @@ def test_text_with_a_byte_that_is_no_token_is_an_error(tmp_path):
     assert family_or_reason(enc)[0] is None
 
 
-def test_common_bytes_are_needed(tmp_path):
-    made = without(record(model_merges=[]), "a")
-    assert "1 of the 256 single bytes are no tokens, the first is b'a'" in refusal(tmp_path, made)
+def test_common_bytes_may_be_missing(tmp_path):
+    """Where no token is in their place they are left out, and what stands beside them merges."""
+    made = without(record(), "a")
+    made["model"]["merges"] = [pair for pair in made["model"]["merges"] if "a" not in pair]
+    both = Both.of(tmp_path, made)
+    both.check([*texts(3, 100, "a", "ha ha"), "tahe", "hae"])
+    assert both.enc.encode("ahe") == both.enc.encode("he")
 
 
 def test_a_model_whose_type_is_left_out(tmp_path):

@@ -244,7 +244,7 @@ def test_no_kernel_takes_words(tmp_path):
         ({"pre_tokenizer": {**BERT, "novel": 1}}, "pre_tokenizer.novel"),
         (
             {"decoder": {"type": "BPEDecoder", "suffix": ""}},
-            "the decoder 'BPEDecoder' is not supported behind",
+            "decoder.suffix: it is empty",
         ),
     ],
 )

@@ -1,0 +1,43 @@
+/* The rule by which a piece becomes symbols where not all characters are symbols, which a vocabulary of such a model has of its own.
+ *
+ * A piece is a text of units: characters, or bytes. Each unit that is a symbol stays; at the end of a piece, where the rule has
+ * endings, one that is a symbol there gets ST_ENDING behind it, and merging makes one token of both at first, so that tokens at the
+ * end of a word are other ones than inside. In the place of a unit that is no symbol stands the token `unknown`, or nothing: then its
+ * neighbours are neighbours. All of that is done to the bytes of the piece, in which ST_UNKNOWN stands for the unknown token; what
+ * comes of it merges as any bytes do. No text holds these two bytes, and no token but those that are made with them. */
+#ifndef ST_MODELS_SYMBOLS_H
+#define ST_MODELS_SYMBOLS_H
+
+#include "vocab/vocab.h"
+
+#define ST_ENDING 0xFF
+#define ST_UNKNOWN 0xFE
+
+enum st_symbol_flags {
+    ST_UNITS_ARE_BYTES = 1,
+    ST_UNKNOWN_JOINS = 2, /* unknown units side by side are one token */
+    ST_HAS_ENDINGS = 4
+};
+
+#define ST_SYMBOL_PAGES 0x1100 /* of 256 code points each */
+
+typedef struct st_symbols {
+    uint32_t unknown;    /* index; ST_NONE: nothing stands in the place of an unknown unit */
+    uint32_t unknown_id; /* its id, for those who read this without the vocabulary */
+    uint32_t flags;
+    uint32_t pages;
+    uint16_t page[2][ST_SYMBOL_PAGES]; /* of symbols inside of a piece; of those at its end */
+    uint8_t bits[][32];                /* page 0 has none */
+} st_symbols;
+
+static inline const st_symbols *st_symbols_of(const st_vocab *vocab)
+{
+    return vocab->own;
+}
+
+static inline int st_is_symbol(const st_symbols *symbols, int at_end, uint32_t code_point)
+{
+    return symbols->bits[symbols->page[at_end][code_point >> 8]][code_point >> 3 & 31] >> (code_point & 7) & 1;
+}
+
+#endif
