@@ -90,7 +90,9 @@ REPLACED = (
 
 
 def normalizer(rng: random.Random) -> Record:
-    kind = rng.randrange(14)
+    kind = rng.randrange(15)
+    if kind == 14:
+        return {"type": "Nmt"}
     if kind < 5:
         return {"type": ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")[kind]}
     if kind == 5:
@@ -144,7 +146,10 @@ REGEXES = (
 
 
 def split(rng: random.Random) -> Record:
-    kind = rng.randrange(8)
+    kind = rng.randrange(9)
+    if kind == 8:
+        fixed = {"type": "FixedLength", "length": rng.choice((1, 2, 3, 9))}
+        return pick(rng, fixed, {"type": "CharDelimiterSplit", "delimiter": pick(rng, "-", " ", "a", "é", "#")})
     if kind < 4:
         literal = pick(rng, " ", "a", "ab", "▁", "é", "\n", some(rng))
         pattern = {"Regex": rng.choice(REGEXES)} if rng.random() < 0.6 else {"String": literal}
@@ -385,11 +390,16 @@ def word_model(rng: random.Random) -> Record:
     }
 
 
+def level_model(rng: random.Random) -> Record:
+    """WordLevel."""
+    names = {"[U]", *(some(rng, most=5) for _ in range(rng.randrange(40)))}
+    vocab = {token: i for i, token in enumerate(sorted(names, key=lambda _: rng.random()))}
+    unknown = "[U]" if rng.random() < 0.9 else pick(rng, "[none]", *vocab)
+    return {"type": "WordLevel", "vocab": renumbered(rng, vocab), "unk_token": unknown}
+
+
 def other_model(rng: random.Random) -> Record:
-    words = {"type": "WordLevel", "vocab": {"a": 0, "[U]": 1}, "unk_token": "[U]"}
-    return pick(
-        rng, words, {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]], "byte_fallback": False}
-    )
+    return {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]], "byte_fallback": False}
 
 
 # ==== Files ====
@@ -451,8 +461,9 @@ def rows(rng: random.Random) -> Record:
 
 def random_file(rng: random.Random) -> Record:
     """A tokenizer.json."""
-    kind = rng.choices(("bytes", "characters", "words", "others"), (40, 35, 24, 1))[0]
-    makers = {"bytes": byte_model, "characters": character_model, "words": word_model, "others": other_model}
+    kind = rng.choices(("bytes", "characters", "words", "levels", "others"), (38, 34, 20, 7, 1))[0]
+    makers = {"bytes": byte_model, "characters": character_model, "words": word_model}
+    makers |= {"levels": level_model, "others": other_model}
     model = makers[kind](rng)
     vocab = model["vocab"] if isinstance(model["vocab"], dict) else {"a": 1}
     record = {

@@ -56,15 +56,14 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
         kind_name(step) == "ByteLevel" for step in steps(pre_tokenizer, "pretokenizers")
     )
     kind = _type_of(model)
-    if kind == "WordPiece":
+    if kind in ("WordPiece", "WordLevel"):
         if by_bytes:
-            raise pre_tokenizer.refused(
-                "a ByteLevel in front of WordPiece is not supported: its words are of characters"
-            )
-        return _read_words(model)
+            raise pre_tokenizer.refused(f"a ByteLevel in front of {kind} is not supported: its words are of characters")
+        return _read_words(model) if kind == "WordPiece" else _read_whole_words(model)
     if kind != "BPE":
         raise model.refused(
-            f"the model is of type {shown(kind)}; BPE and WordPiece are supported, and others split in other ways"
+            f"the model is of type {shown(kind)}; BPE, WordPiece and WordLevel are supported, and others split in "
+            "other ways"
         )
     return _read_pairs(model, by_bytes)
 
@@ -88,6 +87,11 @@ def _read_words(model: Field) -> Words:
     if len(prefix.encode()) > _MOST_PREFIX:
         raise model.member("continuing_subword_prefix").refused(f"it has more than {_MOST_PREFIX} bytes")
     return Words(model.member("unk_token").text(), model.member("max_input_chars_per_word").number(), prefix)
+
+
+def _read_whole_words(model: Field) -> WholeWords:
+    model.check_members(("type", "unk_token", "vocab"))
+    return WholeWords(model.member("unk_token").text())
 
 
 def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs | Characters:
@@ -345,3 +349,24 @@ class Words(_OfCharacters):
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         return tokens.pack_words(self.unknown, self.most, self.prefix), ()
+
+
+# ==== WordLevel ====
+
+
+@dataclass(frozen=True)
+class WholeWords(_OfCharacters):
+    """WordLevel: a piece is a token, or the unknown one. That is WordPiece in which no token goes on in a word."""
+
+    unknown: str
+    has_merges = False
+
+    def decoder(self, field: Field) -> Spelled:
+        return read_spelling(field)
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        return tokens.pack_words(self.unknown, _ANY_LENGTH, tokens.no_beginning()), ()
+
+
+_ANY_LENGTH = 0x7FFFFFFF
+"""Characters of a word."""

@@ -162,8 +162,22 @@ def read_normalizers(field: Field) -> tuple[Normalizer, ...]:
         return ()
     found: tuple[Normalizer, ...] = ()
     for step in steps(field, "normalizers"):
-        found += _bert(step) if kind_name(step) == "BertNormalizer" else (_read(step, "normalizer", _NORMALIZERS),)
+        several = _SEVERAL.get(kind_name(step))
+        found += several(step) if several is not None else (_read(step, "normalizer", _NORMALIZERS),)
     return found
+
+
+_NMT_DROPS = (1, 8), (0xB, 0xB), (0xE, 0x1F), (0x7F, 0x7F), (0x8F, 0x8F), (0x9F, 0x9F)
+_NMT_BLANKS = (
+    *((9, 0xA), (0xC, 0xD), (0x1680, 0x1680), (0x200B, 0x200F), (0x2028, 0x2029), (0x2581, 0x2581), (0xFEFF, 0xFEFF)),
+    (0xFFFD, 0xFFFD),
+)
+
+
+def _nmt(field: Field) -> tuple[Normalizer, ...]:
+    """Some control characters go, and odd white space becomes blanks."""
+    field.check_members(("type",))
+    return ReplaceClass(_NMT_DROPS, "", False), ReplaceClass(_NMT_BLANKS, " ", False)
 
 
 def _bert(field: Field) -> tuple[Normalizer, ...]:
@@ -181,6 +195,9 @@ def _bert(field: Field) -> tuple[Normalizer, ...]:
     return tuple(made)
 
 
+_SEVERAL: dict[str, Callable[[Field], tuple[Normalizer, ...]]] = {"BertNormalizer": _bert, "Nmt": _nmt}
+
+
 def _byte_level(field: Field) -> Stage:
     flag(field, "trim_offsets")
     return ByteLevel(flag(field, "use_regex", True), flag(field, "add_prefix_space"))
@@ -191,6 +208,20 @@ def _split(field: Field) -> Stage:
     return Split(sought.text, _behavior(field.member("behavior")), flag(field, "invert"), not sought.is_regex)
 
 
+def _delimiter(field: Field) -> Stage:
+    character = field.member("delimiter").text()
+    if len(character) != 1:
+        raise field.member("delimiter").refused(f"{shown(character)} is not one character")
+    return Split(character, "Removed", False, True)
+
+
+def _fixed_length(field: Field) -> Stage:
+    length = field.member("length").number()
+    if not length:
+        raise field.member("length").refused("pieces of no characters would never come to an end")
+    return Split(rf"[\s\S]{{1,{length}}}")
+
+
 _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "ByteLevel": (_BYTE_LEVEL[1:], _byte_level),
     "Split": (("pattern", "behavior", "invert"), _split),
@@ -198,6 +229,8 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
     "Whitespace": ((), lambda field: Whitespace()),
     "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
+    "CharDelimiterSplit": (("delimiter",), _delimiter),
+    "FixedLength": (("length",), _fixed_length),
 }
 
 

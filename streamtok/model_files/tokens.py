@@ -231,6 +231,13 @@ class Tokens:
         kept: Ids = self.merges[~is_end[left]]
         return kept
 
+    def no_beginning(self) -> str:
+        """A text that no token begins with."""
+        texts, starts = self.listing.texts, np.frombuffer(self.listing.starts, np.uint32)
+        first = {texts[start : start + 4] for start in starts[:-1].tolist()}
+        points = (chr(point) for point in range(0x10FFFF, 0xFFFFF, -1))
+        return next(text for text in points if text.encode() not in first)
+
     def pack_words(self, name: str, most: int, prefix: str) -> ListedVocabulary:
         """The vocabulary where words are matched by WordPiece, in the order of ids. name: of the unknown token; most:
         characters of a word; prefix: of tokens that go on in one."""

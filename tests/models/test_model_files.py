@@ -278,7 +278,7 @@ def test_templates_that_are_refused(tmp_path, post, says):
     ("changes", "says"),
     [
         ({"model_type": "Unigram"}, "type 'Unigram'"),
-        ({"model_type": "WordLevel"}, "type 'WordLevel'"),
+        ({"model_type": "WordLevel"}, "a ByteLevel in front of WordLevel"),
         ({"model_dropout": 0.1}, "model.dropout"),
         ({"model_end_of_word_suffix": "中"}, "model.end_of_word_suffix"),
         ({"model_end_of_word_suffix": "</w>", "model_ignore_merges": True}, "model.ignore_merges"),
@@ -286,7 +286,7 @@ def test_templates_that_are_refused(tmp_path, post, says):
         ({"model_novel": 1}, "model.novel"),
         ({"novel": 1}, "novel"),
         ({"version": "2.0"}, "version"),
-        ({"normalizer": {"type": "Nmt"}}, "normalizer: the normalizer 'Nmt'"),
+        ({"normalizer": {"type": "Novel"}}, "normalizer: the normalizer 'Novel'"),
         ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "a second ByteLevel"),
         ({"pre_tokenizer": split(r"(a")}, "cannot be split so"),
         ({"pre_tokenizer": split(r"(a+)b\1")}, "cannot be split so"),

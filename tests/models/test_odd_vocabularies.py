@@ -104,7 +104,9 @@ def test_a_model_whose_type_is_left_out(tmp_path):
     del made["model"]["type"]
     Both.of(tmp_path, made).check(["ab b ab!", "abb x"])
     del made["model"]["max_input_chars_per_word"]
-    assert "of type 'WordLevel'" in refusal(tmp_path, made)
+    assert "'continuing_subword_prefix' is no setting" in refusal(tmp_path, made)
+    del made["model"]["continuing_subword_prefix"]  # then it is of type WordLevel
+    Both.of(tmp_path, made | {"decoder": None}).check(["ab b ab!", "abb a"])
     assert "of type 'Unigram'" in refusal(tmp_path, {"model": {"unk_id": 0, "vocab": [["a", 0.0]]}})
 
 
