@@ -208,8 +208,8 @@ class Encoding:
         their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
 
         Args:
-            path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a folder as transformers saves it, or
-                another file of docs/models.md.
+            path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a .gguf, a folder as transformers saves
+                it, or another file of docs/models.md.
             cache: whether to write tables of it to the user's cache folder, where there are none. They have frequent
                 words, too, and the next load takes some milliseconds. Tables that are there are used in any case,
                 unless STREAMTOK_TABLES is "package"; ids do not depend on them. UserWarning, once for a folder: they

@@ -44,6 +44,7 @@ from ..patterns.compose import Stage
 from ..patterns.engine import splitter_of
 from .description import Ranks
 from .field import Field
+from .gguf_head import read_head
 from .model import Model, parts_of, vocabulary_of
 from .read import read_model, sources_of
 
@@ -84,6 +85,10 @@ def _key_of(path: str) -> str:
     for name, source in sources_of(path).items():
         facts.append(f"{len(name)}:{name}")
         if not os.path.exists(source):
+            continue
+        head = read_head(source)
+        if head is not None:  # what lies behind it is no matter of the tokenizer
+            facts.append(f"{len(head)}:{digest(head)}")
             continue
         with open_regular(source) as file, memoryview(room) as view:
             while count := file.readinto(room):  # type: ignore[attr-defined]

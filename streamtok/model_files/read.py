@@ -15,6 +15,8 @@ from ..native.listing import ListError, Listing, list_spans
 from .description import Ranks
 from .field import Field, text_of
 from .folder import read_folder
+from .gguf import is_gguf, read_gguf
+from .gguf_head import read_head
 from .model import Model, check_added, parts_of
 from .rank_file import is_rank_file, read_rank_file
 from .sentencepiece import is_sentencepiece, read_sentencepiece
@@ -29,7 +31,8 @@ def read_model(path: str | os.PathLike[str]) -> Model | Ranks:
 
     Args:
         path: a tokenizer.json; a folder that holds one, or a tekken.json, or vocab.json and merges.txt, or one of these
-            two; a tekken.json; a .model of SentencePiece; a file of ranks with its JSON; RWKV's World vocabulary.
+            two; a tekken.json; a .model of SentencePiece; a GGUF file; a file of ranks with its JSON; RWKV's World
+            vocabulary.
 
     Raises:
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
@@ -43,7 +46,7 @@ def read_model(path: str | os.PathLike[str]) -> Model | Ranks:
         if os.path.isfile(os.path.join(source, "tokenizer.json")) or not os.path.isfile(tekken):
             return read_folder(source, read_tokenizer_json)
         source = tekken
-    data = read_file(source)
+    data = read_head(source) or read_file(source)
     for is_kind, read in _READERS:
         if is_kind(data):
             return read(data, source)
@@ -55,6 +58,7 @@ _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes, str], Model | Ra
     (is_rank_file, read_rank_file),
     (is_world, read_world),
     (is_tekken, read_tekken),
+    (is_gguf, lambda data, path: read_gguf(data, path, read_tokenizer_json)),
 )
 """The kinds of files: what looks like one, and what reads it. What looks like none is read as a tokenizer.json."""
 

@@ -208,15 +208,26 @@ def _check_user(piece: _Piece, prefix: bool, whole: Message) -> None:
         )
 
 
-def _check_pieces(pieces: list[_Piece], prefix: bool, whole: Message) -> None:
+def read_pieces(given: list[tuple[str, float, int]], prefix: bool, template: dict[str, Any] | None, path: str) -> Model:
+    """The model of pieces as other files have them: (text, score, type). Those that are user-defined are found in the
+    text as it was given, and unused ones are decoded only. VocabularyError."""
+    pieces = [_Piece(*piece, place) for place, piece in enumerate(given)]
+    whole = Message(b"", path)
+    rules = _Rules(_BPE, byte_fallback=True, prefix=prefix, fewer_blanks=False)
+    _check_pieces(pieces, prefix, whole, True)
+    return _model(pieces, rules, whole, {"post_processor": template}, True)
+
+
+def _check_pieces(pieces: list[_Piece], prefix: bool, whole: Message, as_given: bool = False) -> None:
+    """as_given: as read_pieces() says."""
     seen: dict[str, int] = {}
     for piece in pieces:
         if piece.text in seen:
             raise whole.refused(piece.at, f"the piece {shown(piece.text)} is there twice")
         seen[piece.text] = piece.kind
-        if piece.kind == _UNUSED:
+        if piece.kind == _UNUSED and not (as_given and len(piece.text) > 1):
             raise whole.refused(piece.at, f"the piece {shown(piece.text)} is unused: not supported")
-        if piece.kind == _USER:
+        if piece.kind == _USER and not as_given:
             _check_user(piece, prefix, whole)
         if (piece.kind == _BYTE) != (piece.text in _BYTES):
             raise whole.refused(piece.at, f"{shown(piece.text)} has type {piece.kind}: bytes are <0x00> to <0xFF>")
@@ -263,7 +274,13 @@ _BYTES = frozenset(BYTE_NAMES)
 # ==== The model ====
 
 
-def _model(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
+def _model(
+    pieces: list[_Piece],
+    rules: _Rules,
+    whole: Message,
+    parts: dict[str, Any] | None = None,
+    as_given: bool = False,
+) -> Model:
     places = {piece.text: place for place, piece in enumerate(pieces)}
     try:
         of_bytes = byte_places(places.get)
@@ -277,7 +294,7 @@ def _model(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
         of_bytes,
     )
     vocabulary = pack_symbols(found, _merges(pieces))
-    record = _record(pieces, rules)
+    record = _record(pieces, rules, as_given) | (parts or {})
     raw = tuple(-1 if place is None else place for place in of_bytes)
     return Model(whole.path, record, vocabulary, raw, parts_of(Field(record, whole.path)))
 
@@ -295,11 +312,12 @@ def _merges(pieces: list[_Piece]) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def _record(pieces: list[_Piece], rules: _Rules) -> dict[str, Any]:
+def _record(pieces: list[_Piece], rules: _Rules, as_given: bool) -> dict[str, Any]:
     """The tokenizer.json that says the same, without tokens and merges."""
+    late = -1 if as_given else _USER  # the type of those that are sought in normalized text
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
     added = [
-        {"id": place, "content": piece.text, **flags, "normalized": piece.kind == _USER, "special": piece.kind != _USER}
+        {"id": place, "content": piece.text, **flags, "normalized": piece.kind == late, "special": piece.kind != _USER}
         for place, piece in enumerate(pieces)
         if piece.kind in (_UNKNOWN, _CONTROL, _USER)
     ]
