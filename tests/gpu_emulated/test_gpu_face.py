@@ -176,9 +176,9 @@ def test_arguments_that_are_refused(devices):
 
 def test_memory_limit_bounds_what_a_slice_takes(devices):
     enc = streamtok.get_encoding("r50k_base")
-    limit = 16 << 20
+    limit = 64 << 20
     encoder = gpu.GpuEncoder(enc, memory_limit=limit)
-    text = hard_text(random.Random(3), 30_000)
+    text = hard_text(random.Random(3), 120_000)
     assert len(text) > encoder._slice
     assert (
         encoder.encode(text, disallowed_special=()).tolist()

@@ -93,6 +93,21 @@ def test_damaged_states_of_normalizers_are_refused_or_harmless():
                 assert not other._stream.load(bytes(state[: rng.randrange(len(state))])), name
 
 
+def test_a_state_says_in_two_bits_where_in_a_text_it_is():
+    """Behind a name, and behind the first character of a part. Without names, none can have been in front."""
+    steps = [("PrependUnless", "▁", True)]
+    stream = encoding(steps).stream_encoder(allowed_special="all")
+    fresh = stream._stream.save()
+    stream.feed("<|a|>")
+    (place,) = [at for at, pair in enumerate(zip(fresh, stream._stream.save())) if pair == (0, 1)]
+    for special, right in ((SPECIAL, [0, 1, 2, 3]), ({}, [0, 2])):
+        enc = encoding(steps, special_tokens=special)
+        new = enc.stream_encoder(allowed_special="all")._stream
+        state = new.save()
+        states = [state[:place] + bytes([number]) + state[place + 1 :] for number in range(256)]
+        assert [number for number in range(256) if new.load(states[number])] == right
+
+
 def test_offsets_are_those_in_the_given_text():
     enc = encoding([("NFKC",), ("Lowercase",)])
     text = "ﬁne E\u0301 <|a|> ①①Å x"
