@@ -109,6 +109,9 @@ def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
 
 def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
     """Where the tokens of a word begin in it."""
+    known: list[int] | None = encoding._vocab.token_starts(word)
+    if known is not None:
+        return known
     ids = encoding._encode_single_piece(word)
     sizes = [len(encoding._vocab.token_bytes(token)) for token in ids]
     starts: list[int] = encoding._kind.starts(ids, sizes, encoding._vocab.own, word)
@@ -127,7 +130,8 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
     byte the number of the character in the given text that it comes from; for a name that of the first."""
     import numpy as np
 
-    character: Places = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
+    # A token may begin at the end of the text.
+    character: Places = np.cumsum((np.frombuffer(data + b" ", np.uint8) & 0xC0) != 0x80) - 1
     late = allowed.late if allowed is not None else None
     for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
         if token is not None:

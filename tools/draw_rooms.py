@@ -35,6 +35,7 @@ CAPTIONS = {
     "vocab": "tokens, decoding",
     "cut": "exact cuts",
     "longest": "longest match",
+    "unigram": "scores",
     "decoders": "texts by slots",
     "train": "counts, merges",
     "merge": "words, windows",

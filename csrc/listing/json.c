@@ -1,5 +1,9 @@
 #include "listing/json.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/utf8.h"
 
 void st_json_blank(st_json *json)
@@ -114,6 +118,92 @@ uint32_t st_json_number(st_json *json, uint32_t most)
         return 0;
     }
     return (uint32_t)value;
+}
+
+static int is_digit(uint8_t byte)
+{
+    return (uint8_t)(byte - '0') < 10;
+}
+
+/* Takes digits into *value for as long as it has room; returns how many. */
+static int take_digits(st_json *json, uint64_t *value)
+{
+    const uint8_t *from = json->at;
+    for (; is_digit(*json->at); json->at++) {
+        const uint64_t digit = (uint64_t)(*json->at - '0');
+        if (*value > (UINT64_MAX - digit) / 10)
+            break;
+        *value = 10 * *value + digit;
+    }
+    return (int)(json->at - from);
+}
+
+/* Moves behind digits; returns how many, but no more than a large number. */
+static int pass_digits(st_json *json)
+{
+    const uint8_t *from = json->at;
+    while (is_digit(*json->at))
+        json->at++;
+    return json->at - from < 100000 ? (int)(json->at - from) : 100000;
+}
+
+/* What stands behind an `e`; 0 where none is. */
+static int take_exponent(st_json *json)
+{
+    uint64_t value = 0;
+    if ((*json->at | 0x20) != 'e')
+        return 0;
+    json->at++;
+    const int negative = *json->at == '-';
+    json->at += negative || *json->at == '+';
+    if (!is_digit(*json->at))
+        json->fault = "a number has no exponent behind its e";
+    take_digits(json, &value);
+    if (pass_digits(json) || value > 200000)
+        value = 200000;
+    return negative ? -(int)value : (int)value;
+}
+
+static double power_of_ten(int exponent)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    char text[16];
+    if (exponent < (int)(sizeof exact / sizeof *exact))
+        return exact[exponent];
+    snprintf(text, sizeof text, "1e%d", exponent);
+    return strtod(text, NULL);
+}
+
+double st_json_real(st_json *json)
+{
+    const int negative = *json->at == '-';
+    uint64_t digits = 0;
+    int exponent = 0;
+    json->at += negative;
+    const uint8_t *from = json->at;
+    if (!is_digit(*from) || (*from == '0' && is_digit(from[1]))) {
+        json->fault = "a number is missing";
+        return 0;
+    }
+    take_digits(json, &digits);
+    exponent = pass_digits(json);
+    if (*json->at == '.') {
+        json->at++;
+        if (!is_digit(*json->at))
+            json->fault = "no digit stands behind the point of a number";
+        exponent -= take_digits(json, &digits);
+        pass_digits(json);
+    }
+    exponent += take_exponent(json);
+    double value = (double)digits;
+    for (; exponent < -308 && value > 0; exponent += 308)
+        value /= 1e308;
+    if (value > 0)
+        value = exponent > 308 ? HUGE_VAL : exponent >= 0 ? value * power_of_ten(exponent) : value / power_of_ten(-exponent);
+    if (value > 1.7976931348623157e308)
+        json->fault = "a number is too large";
+    return negative ? -value : value;
 }
 
 /* Bytes that skipping looks at, in a string and outside of one; all others are passed over at once. */

@@ -31,6 +31,11 @@ st_status st_json_string(st_json *json, st_bytes *out);
 /* Reads a whole number of at most `most`, and sets the fault if something else stands here. */
 uint32_t st_json_number(st_json *json, uint32_t most);
 
+/* Reads a number as Rust's serde_json does, without its feature float_roundtrip: the first digits, as many as 64 bits hold, times a
+ * power of ten, with one rounding each. So a quarter of all scores differ in the last bit from the number that is written. Sets the
+ * fault if something else stands here, or a number that is too large. */
+double st_json_real(st_json *json);
+
 /* Moves behind the value that begins here. Brackets are counted, not matched, and what stands between them is not looked at:
  * whoever reads the value finds what is wrong with it. */
 void st_json_skip(st_json *json);

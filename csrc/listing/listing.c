@@ -146,15 +146,19 @@ static st_status make_table(st_listing *l, size_t *twice)
         const uint8_t *text = l->text.data;
         uint64_t *slot = st_string_slot(&l->table, text, starts, hash, text + starts[i], starts[i + 1] - starts[i]);
         *twice = i;
-        if (*slot != UINT64_MAX)
+        if (*slot != UINT64_MAX && !l->scores.size)
             return ST_DUPLICATE_TOKEN;
+        if (*slot != UINT64_MAX) {
+            ST_TRY(st_ids_reserve(&l->repeated, 1));
+            l->repeated.data[l->repeated.size++] = (uint32_t)*slot;
+        }
         *slot = st_string_entry(hash, (uint32_t)i);
         ST_TRY(st_go_on(ENTRY_COSTS));
     }
     return ST_OK;
 }
 
-static st_status read_entry(st_listing *l, st_json *json)
+static st_status read_token(st_listing *l, st_json *json)
 {
     const size_t before = l->text.size;
     ST_TRY(st_ids_reserve(&l->starts, 2));
@@ -162,25 +166,56 @@ static st_status read_entry(st_listing *l, st_json *json)
     ST_TRY(st_json_string(json, &l->text));
     if (json->fault)
         return ST_OK;
-    if (l->text.size - before > UINT16_MAX || l->text.size > UINT32_MAX / 2)
+    if (l->text.size - before > UINT16_MAX || l->text.size > UINT32_MAX / 2) {
         json->fault = "a token has more than 65,535 bytes";
-    else if (!st_json_take(json, ':'))
+        return ST_OK;
+    }
+    l->starts.data[l->starts.size++] = (uint32_t)before;
+    return append_bytes(l, l->text.data + before, l->text.size - before);
+}
+
+/* "token": id */
+static st_status read_entry(st_listing *l, st_json *json)
+{
+    ST_TRY(read_token(l, json));
+    if (!json->fault && !st_json_take(json, ':'))
         json->fault = "the id of a token is missing";
+    if (!json->fault)
+        l->ids.data[l->ids.size++] = st_json_number(json, ST_LISTING_LARGEST);
+    return ST_OK;
+}
+
+/* ["token", score] */
+static st_status read_pair(st_listing *l, st_json *json)
+{
+    double score = 0;
+    if (!st_json_take(json, '['))
+        json->fault = "a token with its score is missing";
+    if (!json->fault)
+        ST_TRY(read_token(l, json));
+    if (!json->fault && !st_json_take(json, ','))
+        json->fault = "the score of a token is missing";
+    if (!json->fault)
+        score = st_json_real(json);
+    if (!json->fault && !st_json_take(json, ']'))
+        json->fault = "a token and its score are not alone";
     if (json->fault)
         return ST_OK;
-    l->starts.data[l->starts.size++] = (uint32_t)before;
-    l->ids.data[l->ids.size++] = st_json_number(json, ST_LISTING_LARGEST);
-    return append_bytes(l, l->text.data + before, l->text.size - before);
+    l->ids.data[l->ids.size] = (uint32_t)l->ids.size;
+    l->ids.size++;
+    return st_bytes_append(&l->scores, &score, sizeof score);
 }
 
 static st_status read_entries(st_listing *l, st_json *json)
 {
-    if (!st_json_take(json, '{'))
-        json->fault = "the list of tokens is no object";
-    while (!json->fault && (l->ids.size || !st_json_take(json, '}'))) {
+    const int pairs = st_json_take(json, '[');
+    const uint8_t end = pairs ? ']' : '}';
+    if (!pairs && !st_json_take(json, '{'))
+        json->fault = "the list of tokens is neither an object nor an array";
+    while (!json->fault && (l->ids.size || !st_json_take(json, end))) {
         ST_TRY(st_go_on(ENTRY_COSTS));
-        ST_TRY(read_entry(l, json));
-        if (json->fault || st_json_take(json, '}'))
+        ST_TRY(pairs ? read_pair(l, json) : read_entry(l, json));
+        if (json->fault || st_json_take(json, end))
             break;
         if (l->ids.size == ST_LISTING_MOST)
             json->fault = "there are more than 2,097,152 tokens";
@@ -228,6 +263,8 @@ void st_listing_free(st_listing *l)
     st_bytes_free(&l->bytes);
     st_ids_free(&l->lengths);
     st_bytes_free(&l->letters);
+    st_bytes_free(&l->scores);
+    st_ids_free(&l->repeated);
     st_string_table_free(&l->table);
     memset(l, 0, sizeof *l);
 }

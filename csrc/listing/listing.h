@@ -19,6 +19,8 @@ typedef struct st_listing {
     st_bytes bytes;   /* tokens in bytes, one behind the other; as `text` has them where they are not in letters */
     st_ids lengths;   /* of each token in bytes */
     st_bytes letters; /* whether a token is in letters: 0 or 1 */
+    st_bytes scores;  /* of a list of pairs: a double a token, */
+    st_ids repeated;  /* and the numbers of tokens that come again */
     st_string_table table; /* of the tokens' text */
 } st_listing;
 
@@ -36,7 +38,8 @@ typedef struct st_span {
  * there is none. A 0 stands behind the text, as json.h has it. 0: *fault says what is wrong; a member that is there twice is. */
 int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault);
 
-/* Reads {"token": id, ...}. ST_BAD_LIST: *fault says what is wrong. The listing is empty then, as after a lack of memory. */
+/* Reads {"token": id, ...}, or [["token", score], ...], where the id is the place in the list and the last of equal tokens is found.
+ * ST_BAD_LIST: *fault says what is wrong. The listing is empty then, as after a lack of memory. */
 st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault);
 void st_listing_free(st_listing *listing);
 

@@ -11,6 +11,8 @@ extern const st_model st_model_joined;     /* where several of them are one toke
 extern const st_model st_model_affixed;    /* and where the last character of a piece is a symbol of its own */
 extern const st_model st_model_longest;    /* always the longest token (longest/matcher.h) */
 extern const st_model st_model_wordpiece;  /* words, by longest/wordpiece.h */
+extern const st_model st_model_unigram;    /* the division with the largest sum of scores, by unigram/rule.h, as tokenizers adds */
+extern const st_model st_model_sentencepiece; /* and as SentencePiece does */
 
 /* Number i of the models, those that were added behind those above; NULL: there are fewer. */
 const st_model *st_model_at(size_t i);

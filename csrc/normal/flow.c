@@ -82,7 +82,8 @@ st_status st_step_hold(st_flow *flow, size_t step, st_part part)
 static st_status run_step(st_flow *flow, size_t step, st_part part, int end)
 {
     static st_step_function *const functions[] = {st_step_form,    st_step_lower, st_step_replace, st_step_class,
-                                                  st_step_prepend, st_step_strip, st_step_clean};
+                                                  st_step_prepend, st_step_strip, st_step_clean, st_step_map,
+                                                  st_step_words,   st_step_sentence};
     return functions[flow->normalizer->steps[step].kind](flow, step, part, end);
 }
 

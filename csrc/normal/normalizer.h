@@ -23,18 +23,24 @@ typedef enum st_step_kind {
     ST_STEP_CLASS,   /* each character of a class becomes `content`; or each run of them */
     ST_STEP_PREPEND, /* `content` in front of a text that is not empty; unless it begins so; of the first part only */
     ST_STEP_STRIP,   /* no white space at the left end, the right one */
-    ST_STEP_CLEAN    /* BERT's: controls, ideographs, lower case of ASCII, which is done anew behind a normal form */
+    ST_STEP_CLEAN,   /* BERT's: controls, ideographs, lower case of ASCII, which is done anew behind a normal form */
+    ST_STEP_MAP,     /* a compiled map of characters, `pattern`, cluster by cluster (charsmap.h) */
+    ST_STEP_WORDS,   /* white space goes, and each word behind it begins with `content` */
+    ST_STEP_SENTENCE /* SentencePiece's: the map `pattern`, symbols that stay, blanks to marks (sentence_step.c) */
 } st_step_kind;
 
 typedef struct st_step {
     st_step_kind kind;
     st_form form;
-    int left, right;          /* STRIP */
+    int left, right;          /* STRIP. SENTENCE: a mark in front, behind; `runs`: blanks that are more go; `unless`: blanks are U+2581 */
     int unless, first;        /* PREPEND; `content` is one character where `unless` is set; first: only in front of what comes from
                                * the first character of the first part */
-    int runs, mask;           /* CLASS: a run at once; not 0: the class is that of this mask (chars.h), without ranges */
+    int runs, least, mask;    /* SENTENCE: `least` is more than is held. CLASS: a run at once, if it has so many characters, 0 means 1; not 0: the class is that of this mask (chars.h), without ranges */
     int controls, ideographs, lower; /* CLEAN */
-    uint8_t *pattern;         /* REPLACE */
+    uint64_t plain[2];        /* MAP, SENTENCE: a bit for each character of ASCII that stays where another one of ASCII follows */
+    uint64_t firsts[4];       /* SENTENCE: a bit for each byte that a symbol begins with; the symbols are `content`, with two bytes of size
+                               * in front of each, the lower one first */
+    uint8_t *pattern;         /* REPLACE, MAP */
     size_t pattern_size;
     size_t *fails;            /* size of a beginning of the pattern: the longest shorter one that ends it */
     uint8_t *content;

@@ -230,10 +230,23 @@ static size_t skip_ascii(const st_step *s, const uint8_t *text, size_t at, size_
     return at;
 }
 
+/* A run ends, of which as many characters are held as are needed, and then the last one. */
+static st_status end_run(st_flow *flow, size_t step, size_t needed)
+{
+    st_step_state *state = &flow->states[step];
+    if (state->matched >= needed)
+        return put_content(flow, step);
+    state->matched = 0;
+    ST_TRY(st_step_pass(flow, step, st_step_held(flow, step), 0));
+    st_step_drop_held(flow, step);
+    return ST_OK;
+}
+
 st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
+    const size_t needed = s->least > 1 ? (size_t)s->least : 1;
     size_t at = skip_ascii(s, part.text, 0, part.n), plain = 0; /* part[plain..at) stays */
     unsigned size;
     for (; at < part.n; at = skip_ascii(s, part.text, at + size, part.n)) {
@@ -241,18 +254,19 @@ st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)
             ST_TRY(st_step_pass(flow, step, st_part_of(part, plain, at), 0));
             plain = at + size;
             if (s->runs) {
-                st_step_drop_held(flow, step); /* the last one's place is that of the content */
+                if (state->matched + 1 > needed) /* the last one's place is that of the content */
+                    st_step_drop_held(flow, step);
                 ST_TRY(st_step_hold(flow, step, st_part_of(part, at, plain)));
-                state->matched = 1;
+                state->matched += state->matched < needed;
             } else {
                 ST_TRY(st_step_put(flow, step, s->content, s->content_size, st_source_at(part, at)));
             }
         } else if (state->matched) {
-            ST_TRY(put_content(flow, step));
+            ST_TRY(end_run(flow, step, needed));
         }
     }
     ST_TRY(st_step_pass(flow, step, st_part_of(part, plain, at), 1));
-    return end && state->matched ? put_content(flow, step) : ST_OK;
+    return end && state->matched ? end_run(flow, step, needed) : ST_OK;
 }
 
 /* ---- the ends ---- */
@@ -315,21 +329,34 @@ static int all_white(const uint8_t *text, size_t n)
     return 1;
 }
 
+/* As many characters as are needed at most; of more, the last one. */
+static int may_hold_run(const st_step *s, const st_step_holds *h)
+{
+    const size_t needed = s->least > 1 ? (size_t)s->least : 1;
+    size_t count = 0;
+    unsigned size;
+    for (size_t at = 0; at < h->n; at += size, count++)
+        if (!s->runs || !in_class(s, st_utf8_decode(h->text + at, &size)))
+            return 0;
+    return count ? h->matched <= needed && (h->matched == count || (h->matched == needed && count == 1)) : !h->matched;
+}
+
 int st_step_may_hold(const st_step *s, const st_step_holds *h)
 {
-    unsigned size = 0;
     switch (s->kind) {
     case ST_STEP_FORM:
         return !h->matched && !h->begun && st_step_form_may_hold(s->form, h->text, h->n);
     case ST_STEP_REPLACE:
         return !h->begun && h->matched == h->n && h->n < s->pattern_size && (!h->n || !memcmp(h->text, s->pattern, h->n));
     case ST_STEP_CLASS:
-        if (h->begun || h->matched != (h->n > 0) || !h->n)
-            return !h->begun && !h->matched && !h->n;
-        return s->runs && in_class(s, st_utf8_decode(h->text, &size)) && size == h->n;
+        return !h->begun && may_hold_run(s, h);
+    case ST_STEP_MAP:
+        return st_step_map_may_hold(h);
+    case ST_STEP_SENTENCE:
+        return st_step_sentence_may_hold(s, h);
     case ST_STEP_STRIP:
         return !h->matched && (!h->n || (s->right && h->begun && all_white(h->text, h->n)));
     default:
-        return !h->matched && !h->n && (s->kind == ST_STEP_PREPEND || !h->begun);
+        return !h->matched && !h->n && (s->kind == ST_STEP_PREPEND || s->kind == ST_STEP_WORDS || !h->begun);
     }
 }

@@ -32,7 +32,8 @@ static inline st_part st_part_of(st_part part, size_t from, size_t until)
 
 /* Each takes a part; end: the text ends with it. */
 typedef st_status st_step_function(st_flow *flow, size_t step, st_part part, int end);
-st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip, st_step_clean;
+st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip, st_step_clean, st_step_map,
+    st_step_words, st_step_sentence;
 
 /* Whether a step of a class, or one that cleans, leaves the character at `text` as it is. */
 int st_step_class_keeps(const st_step *step, const uint8_t *text);
@@ -40,6 +41,8 @@ int st_step_clean_keeps(const st_step *step, const uint8_t *text);
 
 /* For st_flow_restore: can a step that is at the start of a text be brought to hold this? */
 int st_step_form_may_hold(st_form form, const uint8_t *text, size_t n);
+int st_step_map_may_hold(const st_step_holds *holds);
+int st_step_sentence_may_hold(const st_step *step, const st_step_holds *holds);
 int st_step_may_hold(const st_step *step, const st_step_holds *holds);
 
 /* Hands on a part that is as it should be. last: nothing else follows at once. */

@@ -41,6 +41,21 @@ static st_status put_front(st_bytes *out, const st_front *front)
     return ST_OK;
 }
 
+/* What the model keeps of the open piece besides its text: a block, where the model has more to say. */
+static st_status put_own(st_bytes *out, const st_encoder *e)
+{
+    const size_t at = out->size;
+    if (!e->vocab->model->save)
+        return ST_OK;
+    ST_TRY(put(out, 0));
+    if (e->open.tail.active)
+        ST_TRY(e->vocab->model->save(&e->open.tail, out));
+    const uint64_t size = out->size - at - 8;
+    for (int i = 0; i < 8; i++)
+        out->data[at + i] = (uint8_t)(size >> (8 * i));
+    return ST_OK;
+}
+
 st_status st_encoder_save(const st_encoder *e, st_bytes *out)
 {
     const st_bytes *carry = &e->carry.bytes;
@@ -60,6 +75,7 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
         put(out, (uint64_t)e->open.tail.active << 1 | (e->open.tail.active && e->open.tail.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
     ST_TRY(put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0));
+    ST_TRY(put_own(out, e));
     return e->front.is_on ? put_front(out, &e->front) : ST_OK;
 }
 
@@ -142,18 +158,18 @@ static int consistent(st_encoder *e)
     return e->open.taken || e->pattern.family == ST_SPLIT_TABLE || scan_is_reproduced(e, carry, scanned);
 }
 
-static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, const uint8_t *text, size_t n)
+static st_status load_open(st_encoder *e, uint64_t flags, const st_open_saved *saved)
 {
     if (flags >> 1 == 0)
-        return flags || previous != ST_NONE || n ? ST_BAD_STATE : ST_OK;
-    if (flags >> 1 != 1 || n > e->open.taken || (previous != ST_NONE && previous >= e->vocab->count))
+        return flags || saved->previous != ST_NONE || saved->n || saved->own_size ? ST_BAD_STATE : ST_OK;
+    if (flags >> 1 != 1 || saved->n > e->open.taken || (saved->previous != ST_NONE && saved->previous >= e->vocab->count))
         return ST_BAD_STATE;
-    if (previous != ST_NONE && !st_token_reachable(e->vocab, (uint32_t)previous))
+    if (saved->previous != ST_NONE && !st_token_reachable(e->vocab, saved->previous))
         return ST_BAD_STATE;
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;
-    st_status status = st_open_restore(&e->open.tail, e->vocab, w->scratch, (uint32_t)previous, (int)(flags & 1), text, n);
+    st_status status = st_open_restore(&e->open.tail, e->vocab, w->scratch, saved);
     st_workspace_return(e->vocab, w);
     return status;
 }
@@ -193,7 +209,8 @@ static st_status get_front(st_front *front, reader *r)
 
 static st_status load(st_encoder *e, reader *r)
 {
-    size_t partial, watch, carry, open;
+    size_t partial, watch, carry;
+    st_open_saved open = {0};
     if (e->pattern.dfa && get(r) != st_pattern_identity(e->pattern))
         return ST_BAD_STATE;
     for (size_t a = 0; a < st_pattern_marks(e->pattern); a++)
@@ -208,11 +225,15 @@ static st_status load(st_encoder *e, reader *r)
     e->watch.offset = get(r);
     const uint8_t *watch_bytes = get_block(r, &watch);
     const uint8_t *carry_bytes = get_block(r, &carry);
-    uint64_t flags = get(r), previous = get(r);
-    const uint8_t *open_bytes = get_block(r, &open);
+    const uint64_t flags = get(r), previous = get(r);
+    open.previous = (uint32_t)previous;
+    open.merged_only = (int)(flags & 1);
+    open.text = get_block(r, &open.n);
+    if (e->vocab->model->save)
+        open.own = get_block(r, &open.own_size);
     if (e->front.is_on)
         ST_TRY(get_front(&e->front, r));
-    if (r->bad || r->left || partial > 3)
+    if (r->bad || r->left || partial > 3 || previous > ST_NONE)
         return ST_BAD_STATE;
     memcpy(e->text.partial, partial_bytes, partial);
     e->text.partial_size = (uint32_t)partial;
@@ -220,7 +241,7 @@ static st_status load(st_encoder *e, reader *r)
         return ST_BAD_STATE;
     if (st_bytes_append(&e->carry.bytes, carry_bytes, carry))
         return ST_NO_MEMORY;
-    st_status status = load_open(e, flags, previous, open_bytes, open);
+    st_status status = load_open(e, flags, &open);
     return status ? status : consistent(e) ? ST_OK : ST_BAD_STATE;
 }
 

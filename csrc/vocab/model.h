@@ -65,6 +65,14 @@ typedef struct st_model {
     uint32_t (*previous)(const struct st_open *open, const struct st_vocab *vocab);
     st_status (*begin_behind)(struct st_open *open, struct st_vocab *vocab, uint32_t previous);
     int (*is_reached)(const struct st_open *open);
+    /* For one whose state is more than that: appends what it is besides the pending bytes; and brings a piece that was just begun to a
+     * state, ST_BAD_STATE if ids could come of it that are not those of the pending text[0..n). Both or none. */
+    st_status (*save)(const struct st_open *open, st_bytes *out);
+    st_status (*load)(struct st_open *open, struct st_vocab *vocab, const uint8_t *text, size_t n, const uint8_t *state, size_t size);
+
+    /* For a model that does not keep bytes: appends where in a piece the bytes begin that each of its ids stands for. NULL: the sizes
+     * of the tokens tell (bundled/models.py). */
+    st_status (*starts)(struct st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);
 
     /* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). NULL: there are none. ST_NO_MEMORY leaves
      * them as they were, and so does ST_MISSING_BYTE: the text holds a byte that is no token. */

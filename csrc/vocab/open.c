@@ -10,7 +10,7 @@ void st_open_begin(st_open *open, int merged_only)
     open->state = 0;
     open->active = 1;
     open->merged_only = (uint32_t)merged_only;
-    open->text.size = 0;
+    open->text.size = open->own.size = 0;
     if (open->window)
         open->window[0] = (st_open_entry){0, 0, 0};
 }
@@ -19,6 +19,7 @@ void st_open_free(st_open *open)
 {
     st_free(open->window);
     st_bytes_free(&open->text);
+    st_bytes_free(&open->own);
     memset(open, 0, sizeof *open);
 }
 
@@ -45,7 +46,7 @@ st_status st_open_finish(st_open *open, st_vocab *v, void *scratch, st_ids *out)
         ST_TRY(v->model->whole(v, scratch, open->text.data, open->text.size, out));
     open->active = 0;
     open->end = open->root = open->base = 0;
-    open->text.size = 0;
+    open->text.size = open->own.size = 0;
     return ST_OK;
 }
 
@@ -54,20 +55,22 @@ uint32_t st_open_previous(const st_open *open, const st_vocab *v)
     return open->root && v->model->previous ? v->model->previous(open, v) : ST_NONE;
 }
 
-/* Replays the pending text behind the token in front of it. */
-st_status st_open_restore(st_open *open, st_vocab *v, void *scratch, uint32_t previous, int merged_only, const uint8_t *text,
-                          size_t n)
+/* Without `load` the pending text is replayed behind the token in front of it. */
+st_status st_open_restore(st_open *open, st_vocab *v, void *scratch, const st_open_saved *saved)
 {
+    const st_model *model = v->model;
     st_ids none = {0};
-    st_open_begin(open, merged_only);
-    if (previous != ST_NONE && !v->model->begin_behind)
+    st_open_begin(open, saved->merged_only);
+    if (model->load)
+        return saved->previous == ST_NONE ? model->load(open, v, saved->text, saved->n, saved->own, saved->own_size) : ST_BAD_STATE;
+    if (saved->own_size || (saved->previous != ST_NONE && !model->begin_behind))
         return ST_BAD_STATE; /* its state is what is pending, and nothing else */
-    if (previous != ST_NONE)
-        ST_TRY(v->model->begin_behind(open, v, previous));
+    if (saved->previous != ST_NONE)
+        ST_TRY(model->begin_behind(open, v, saved->previous));
     const uint64_t root = open->root;
-    st_status status = st_open_push(open, v, scratch, text, n, &none);
+    st_status status = st_open_push(open, v, scratch, saved->text, saved->n, &none);
     st_ids_free(&none);
-    if (!status && (open->root != root || (n && v->model->is_reached && !v->model->is_reached(open))))
+    if (!status && (open->root != root || (saved->n && model->is_reached && !model->is_reached(open))))
         status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
     return status;
 }
@@ -83,16 +86,18 @@ st_status st_open_copy(st_open *target, const st_open *source)
         target->window = window;
         target->capacity = used;
     }
-    if (st_bytes_append(&target->text, source->text.data, source->text.size))
+    if (st_bytes_append(&target->text, source->text.data, source->text.size) ||
+        st_bytes_append(&target->own, source->own.data, source->own.size))
         return ST_NO_MEMORY;
     if (used)
         memcpy(target->window, source->window, used * sizeof *target->window);
     st_open_entry *window = target->window;
     size_t capacity = target->capacity;
-    st_bytes text = target->text;
+    st_bytes text = target->text, own = target->own;
     *target = *source;
     target->window = window;
     target->capacity = capacity;
     target->text = text;
+    target->own = own;
     return ST_OK;
 }

@@ -30,6 +30,7 @@ typedef struct st_open {
     uint32_t active;                            /* some bytes were pushed since the last finish */
     uint32_t merged_only;                       /* a part behind a cut, not the start of a piece: no token as a whole */
     st_bytes text;                              /* text[root..end), what is pending */
+    st_bytes own;                               /* what else the model keeps */
 } st_open;
 
 /* Begins a piece (merged_only = 0), or a part of one behind a cut (1). The window's memory is kept. */
@@ -55,9 +56,17 @@ st_status st_open_keep(st_open *open, const uint8_t *text, size_t n, size_t pend
 
 /* The token in front of the pending bytes, ST_NONE if no token was returned yet, or the model does not ask for it. */
 uint32_t st_open_previous(const st_open *open, const st_vocab *vocab);
-/* Rebuilds the state in which `text` is pending behind the token `previous` (an index or ST_NONE). */
-st_status st_open_restore(st_open *open, st_vocab *vocab, void *scratch, uint32_t previous, int merged_only, const uint8_t *text,
-                          size_t n);
+/* What is to be known of a saved piece: the pending text, the token in front of it (an index or ST_NONE), and what the model's `save`
+ * has written. */
+typedef struct st_open_saved {
+    uint32_t previous;
+    int merged_only;
+    const uint8_t *text, *own;
+    size_t n, own_size;
+} st_open_saved;
+
+/* Rebuilds the state of such a piece. */
+st_status st_open_restore(st_open *open, st_vocab *vocab, void *scratch, const st_open_saved *saved);
 
 /* Makes target equal to source. ST_NO_MEMORY: target is begun anew, and source is unchanged. */
 st_status st_open_copy(st_open *target, const st_open *source);

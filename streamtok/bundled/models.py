@@ -9,6 +9,7 @@ import functools
 from itertools import accumulate
 
 from ..errors import VocabularyError
+from ..native.checksum import digest
 from ..native.model import facts, word_rule, word_rule_of
 from .listed import pack_listed
 
@@ -61,7 +62,7 @@ class Model:
         return pack_listed(packed.to_dict())
 
     def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
-        """Where in a piece its tokens begin. sizes: bytes of each of them."""
+        """Where in a piece its tokens begin, where the core does not say. sizes: bytes of each of them."""
         return list(accumulate(sizes[:-1], initial=0))
 
 
@@ -144,7 +145,33 @@ class _WordPiece(Model):
         return [start + inside * (i > 0) for i, start in enumerate(found)]
 
 
-_KINDS = {"bpe": _Merging, "characters": _Characters, "longest": _Longest, "wordpiece": _WordPiece}
+class _Unigram(Model):
+    """rest: what native.model.unigram_rule() makes."""
+
+    title = "Unigram"
+    why_no_kernels = "pieces that are divided by scores, for which there are no kernels"
+    in_files = True
+
+    def by_longest_match(self, packed: PackedVocabulary) -> PackedVocabulary:
+        return packed
+
+    def mark(self, rest: Any) -> bytes:
+        return self.name.encode() + digest(rest).encode()
+
+
+class _SentencePiece(_Unigram):
+    title = "Unigram of SentencePiece"
+    in_files = False
+
+
+_KINDS = {
+    "bpe": _Merging,
+    "characters": _Characters,
+    "longest": _Longest,
+    "wordpiece": _WordPiece,
+    "unigram": _Unigram,
+    "sentencepiece": _SentencePiece,
+}
 _KINDS |= dict.fromkeys(("symbols", "joined", "affixed"), _Symbols)
 
 

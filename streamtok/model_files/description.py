@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..native.checksum import digest
 from ..patterns.compose import Stage
 from .spelling import Spelled
 
@@ -66,11 +68,12 @@ class Replace(_Step):
 
 @dataclass(frozen=True)
 class ReplaceClass(_Step):
-    """Each character of a class becomes a text; with `runs`, each run of such characters at once."""
+    """Each character of a class becomes a text; with `runs`, each run of such characters at once, of at least so
+    many."""
 
     ranges: tuple[tuple[int, int], ...]
     content: str
-    runs: bool
+    runs: bool | int
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,43 @@ class Strip(_Step):
     right: bool
 
 
-Normalizer = Form | Clean | Replace | ReplaceClass | Prepend | PrependUnless | Strip
+@dataclass(frozen=True)
+class Precompiled(_Step):
+    """What a compiled map of characters says (csrc/normal/charsmap.h)."""
+
+    charsmap: bytes
+
+    def __repr__(self) -> str:
+        return f"Precompiled({digest(self.charsmap)!r})"  # it goes into fingerprints
+
+
+@dataclass(frozen=True)
+class MarkWords(_Step):
+    """White space goes, and each word behind it begins with a character, unless it does."""
+
+    character: str
+
+
+@dataclass(frozen=True)
+class Sentence(_Step):
+    """What a .model of SentencePiece does to text: a compiled map of characters, symbols that stay as they are, a mark
+    in front or behind, without blanks that are more than one, and with U+2581 for blanks."""
+
+    charsmap: bytes
+    symbols: tuple[str, ...]
+    prefix: bool
+    suffix: bool
+    fewer: bool
+    escaped: bool
+
+    def __repr__(self) -> str:
+        rest = self.symbols, self.prefix, self.suffix, self.fewer, self.escaped
+        return f"Sentence({digest(self.charsmap)!r}, {', '.join(map(repr, rest))})"
+
+
+Normalizer = (
+    Form | Clean | Replace | ReplaceClass | Prepend | PrependUnless | Strip | Precompiled | MarkWords | Sentence
+)
 
 
 # ==== Added tokens, the template around a text, the model ====
@@ -128,10 +167,15 @@ class Template:
     suffix: tuple[int, ...] = ()
 
 
+Listed = tuple[int, str, "tuple[str, str] | None"]
+"""Of a token its id, its text as a file writes it, and the two that a merge joins."""
+
+
 class Kind:
     """A kind of model: kinds.py has them. The methods below say what is the same of most kinds."""
 
     has_merges = True
+    has_scores = False
     ignore_merges = False
     by_bytes = False
     """Whether text begins as bytes, which tokens write in GPT-2's letters; else as characters."""
@@ -152,6 +196,10 @@ class Kind:
 
     def check(self, parts: Description, decoded: Callable[[AddedToken], str], tokens: Tokens) -> None:
         """Refuses added tokens that leave something open. decoded: gives the text that the id of one decodes to."""
+
+    def vocab_text(self, listed: list[Listed], packed: PackedVocabulary) -> str:
+        """The value of `vocab` in a file, of these tokens in the order of their ids."""
+        return json.dumps({text: token for token, text, _ in listed}, ensure_ascii=False)
 
     def text(self, data: bytes) -> str:
         """The text that a file writes for the bytes of a token."""

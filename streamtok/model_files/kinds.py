@@ -6,18 +6,31 @@ kind that a Description has.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
+from ..bundled.scored import score_text, scores_of
 from ..bundled.symbols import ENDING
 from ..errors import shown
 from ..native.merges import SILENT
 from ..patterns import table_of
 from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
-from .description import AddedToken, Description, Kind, Normalizer, Prepend, PrependUnless, Replace, Strip
+from .description import (
+    AddedToken,
+    Description,
+    Kind,
+    Listed,
+    MarkWords,
+    Normalizer,
+    Prepend,
+    PrependUnless,
+    Replace,
+    Strip,
+)
 from .field import Field
 from .read_decoder import read_spelling
 from .read_parts import kind_name, read_metaspace, read_stage, steps
@@ -46,6 +59,11 @@ _MODEL = (
     "merges",
 )
 
+_SCORED = ("type", "unk_id", "vocab", "byte_fallback")
+
+SENTENCES = "SentencePiece"
+"""The type of the model of a .model whose type is Unigram, where its parts are told as those of a tokenizer.json."""
+
 _MOST_PREFIX = 64
 """ST_MOST_PREFIX of csrc/vocab/vocab.h."""
 
@@ -60,10 +78,18 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
         if by_bytes:
             raise pre_tokenizer.refused(f"a ByteLevel in front of {kind} is not supported: its words are of characters")
         return _read_words(model) if kind == "WordPiece" else _read_whole_words(model)
+    if kind == SENTENCES:
+        return Sentences(model.member("unk_id").number(), model.member("byte_fallback").flag())
+    if kind == "Unigram":
+        if by_bytes:
+            raise pre_tokenizer.refused(
+                "a ByteLevel in front of Unigram is not supported: its pieces are of characters"
+            )
+        return _read_scored(model)
     if kind != "BPE":
         raise model.refused(
-            f"the model is of type {shown(kind)}; BPE, WordPiece and WordLevel are supported, and others split in "
-            "other ways"
+            f"the model is of type {shown(kind)}; BPE, WordPiece, WordLevel and Unigram are supported, and others "
+            "split in other ways"
         )
     return _read_pairs(model, by_bytes)
 
@@ -92,6 +118,13 @@ def _read_words(model: Field) -> Words:
 def _read_whole_words(model: Field) -> WholeWords:
     model.check_members(("type", "unk_token", "vocab"))
     return WholeWords(model.member("unk_token").text())
+
+
+def _read_scored(model: Field) -> Scores:
+    model.check_members(_SCORED)
+    if not model.has("unk_id"):
+        raise model.refused("unk_id is not set, so that a character that is no token would be an error: not supported")
+    return Scores(model.member("unk_id").number(), model.has("byte_fallback") and model.member("byte_fallback").flag())
 
 
 def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs | Characters:
@@ -253,13 +286,17 @@ class _OfCharacters(Kind):
     """Text begins as characters."""
 
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
-        """A Metaspace is allowed as the first step only: behind another one it would work on each piece by itself."""
+        """A Metaspace is allowed as the first step, or behind a WhitespaceSplit: behind another one it would work on
+        each piece by itself."""
         given = [] if field.value is None else steps(field, "pretokenizers")
         stages: list[Stage] = []
+        if [kind_name(step) for step in given[:2]] == ["WhitespaceSplit", "Metaspace"]:
+            made, stages = _read_words_with_marks(*given[:2])
+            normalizers, given = normalizers + made, given[2:]
         for step in given:
             if kind_name(step) != "Metaspace":
                 stages += read_stage(step)
-            elif step is not given[0]:
+            elif step is not given[0] or stages:
                 raise step.refused("a Metaspace behind another step would change each piece by itself: not supported")
             else:
                 made, split = read_metaspace(step)
@@ -273,6 +310,18 @@ class _OfCharacters(Kind):
         except ValueError as error:
             raise field.refused(f"text cannot be split so: {error}") from None
         return normalizers, tuple(stages)
+
+
+def _read_words_with_marks(first: Field, second: Field) -> tuple[tuple[Normalizer, ...], list[Stage]]:
+    """A WhitespaceSplit, and a Metaspace that puts a mark in front of each word."""
+    made, split = read_metaspace(second)
+    if any(isinstance(step, PrependUnless) and step.first for step in made) or not split:
+        raise second.refused(
+            "behind a WhitespaceSplit a Metaspace is supported whose prepend_scheme is not first, and whose split is "
+            "true"
+        )
+    marked = [MarkWords(step.character) for step in made if isinstance(step, PrependUnless)]
+    return tuple(marked), split if marked else [*read_stage(first), *split]
 
 
 @dataclass(frozen=True)
@@ -370,3 +419,40 @@ class WholeWords(_OfCharacters):
 
 _ANY_LENGTH = 0x7FFFFFFF
 """Characters of a word."""
+
+
+# ==== Unigram ====
+
+
+@dataclass(frozen=True)
+class Scores(_OfCharacters):
+    """Unigram: the id of the unknown token, and whether unknown characters become tokens of bytes, as <0x41>."""
+
+    unknown: int
+    fallback: bool
+    has_merges = False
+    has_scores = True
+
+    def decoder(self, field: Field) -> Spelled:
+        return read_spelling(field)
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        return tokens.pack_scored(self.unknown, self.fallback), ()
+
+    def vocab_text(self, listed: list[Listed], packed: PackedVocabulary) -> str:
+        """Tokens with scores, in the order of their ids. One without text, which the core does not hold, has the
+        largest score, so that it changes nothing."""
+        scores = dict(zip(packed.ranks, scores_of(packed.rest)))
+        largest = max(scores.values())
+        pairs = (
+            f"[{json.dumps(text, ensure_ascii=False)}, {score_text(scores.get(i, largest))}]" for i, text, _ in listed
+        )
+        return f"[{', '.join(pairs)}]"
+
+
+@dataclass(frozen=True)
+class Sentences(Scores):
+    """Unigram of a .model of SentencePiece, which sentencepiece.py reads: no other file has it."""
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        raise tokens.refused("model.type", f"{shown(SENTENCES)} is in no tokenizer.json")

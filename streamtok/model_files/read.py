@@ -115,6 +115,9 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
         if not span[1]:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
     tokens = _tokens(data, vocab, merges, path, {token.content for token in parts.added})
+    if bool(tokens.listing.scores) != parts.model.has_scores:
+        wanted = "an array of tokens with scores" if parts.model.has_scores else "an object of tokens with ids"
+        raise whole.member("model").member("vocab").refused(f"{wanted} is needed for a model of this type")
     check_added(parts.added, tokens.find, tokens.name_of, len(tokens.ids), path)
     model = Model(path, whole.value, *parts.model.pack(tokens, parts), parts, tokens.empty)
     parts.model.check(parts, model.added_names.decoded, tokens)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..errors import shown
+from ..native.normal import compiled_map
 from ..patterns.compose import (
     ByteLevel,
     Digits,
@@ -24,10 +26,12 @@ from .description import (
     Form,
     Normalizer,
     Pattern,
+    Precompiled,
     Prepend,
     PrependUnless,
     Replace,
     ReplaceClass,
+    Sentence,
     Strip,
     Template,
 )
@@ -40,6 +44,9 @@ MOST_ADDED = 1 << 16
 
 MOST_TEMPLATE = 4096
 """Ids that a template may put around a text: published ones put 1 to 5."""
+
+_MOST_LEAST = 1 << 10
+"""Characters that a run which is replaced has at least, at most."""
 
 _MOST_STEPS = 64  # of a Sequence, with those inside
 
@@ -135,20 +142,44 @@ def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
     points = [part.ranges[0][0] for part in parts if isinstance(part, Set) and len(part.ranges) == 1]
     if len(points) == len(parts) > 0 and all(p.ranges[0][0] == p.ranges[0][1] for p in parts if isinstance(p, Set)):
         return Replace("".join(map(chr, points)), content)
-    runs = isinstance(node, Rep) and (node.low, node.high, node.mode) == (1, None, "")
+    runs = isinstance(node, Rep) and 0 < node.low < _MOST_LEAST and (node.high, node.mode) == (None, "")
+    least = node.low if isinstance(node, Rep) and runs else 0
     single = node.body if isinstance(node, Rep) and runs else node
     if not isinstance(single, Set) or not single.ranges:
         raise field.refused(
             f"a Replace of the Regex {shown(regex)} is not supported; one that is a text, a class of characters as "
-            r"[\r\n], or runs of one as \s+ is"
+            r"[\r\n], or runs of one as \s+ or {2,} is"
         )
-    return ReplaceClass(single.ranges, content, runs)
+    return ReplaceClass(single.ranges, content, least if least > 1 else runs)
+
+
+def _precompiled(field: Field) -> Precompiled:
+    text = field.member("precompiled_charsmap").text()
+    try:
+        charsmap = base64.b64decode(text, validate=True)
+        compiled_map(charsmap)
+    except ValueError as error:
+        raise field.member("precompiled_charsmap").refused(f"it is no compiled map of characters: {error}") from None
+    return Precompiled(charsmap)
+
+
+_SENTENCE = ("add_dummy_prefix", "treat_whitespace_as_suffix", "remove_extra_whitespaces", "escape_whitespaces")
+
+
+def _sentence(field: Field) -> Normalizer:
+    """What sentencepiece.py makes of a .model; no tokenizer.json has it."""
+    symbols = tuple(symbol.text() for symbol in field.member("symbols").items())
+    prefix, suffix, fewer, escaped = (flag(field, name) for name in _SENTENCE)
+    charsmap = _precompiled(field).charsmap
+    return Sentence(charsmap, symbols, prefix and not suffix, prefix and suffix, fewer, escaped)
 
 
 _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
     **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"), ((), _form)),
     "Replace": (("pattern", "content"), _replace),
     "Prepend": (("prepend",), _prepend),
+    "Precompiled": (("precompiled_charsmap",), _precompiled),
+    "SentencePiece": (("precompiled_charsmap", "symbols", *_SENTENCE), _sentence),
     "Strip": (
         ("strip_left", "strip_right"),
         lambda field: Strip(flag(field, "strip_left"), flag(field, "strip_right")),

@@ -1,4 +1,4 @@
-"""The .model files of SentencePiece, where they are of type BPE.
+"""The .model files of SentencePiece, where they are of type BPE or Unigram.
 
 SentencePiece merges the two neighbours whose joined text is the piece with the highest score, the leftmost of equal
 ones first. That is a list of merges: each way to cut a piece into two, in the order of the scores of the pieces, as
@@ -7,6 +7,8 @@ long as no two pieces have one score (but _check_scores).
 
 from __future__ import annotations
 
+import base64
+import math
 import struct
 from collections import Counter
 from typing import Any, NamedTuple
@@ -15,14 +17,16 @@ import numpy as np
 
 from ..bundled.characters import BYTE_NAMES, byte_places, pack_symbols, symbols
 from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
+from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
 from ..errors import VocabularyError, shown
 from .field import Field
+from .kinds import SENTENCES
 from .model import Model, parts_of
 from .wire import Message, Value
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER, _UNUSED, _BYTE = range(1, 7)
 _TYPES = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
-_BPE = 2
+_UNIGRAM, _BPE = 1, 2
 _MARK = "\u2581"
 _MOST_RUNS = 16
 """Characters whose runs may have one score: ten times as many as in any published file. Each costs a look at all
@@ -47,7 +51,7 @@ class _Rules(NamedTuple):
     type: int = 1
     suffix: bool = False
     byte_fallback: bool = False
-    charsmap: int = 0  # its bytes
+    charsmap: bytes = b""
     name: str = ""
     prefix: bool = True
     fewer_blanks: bool = True
@@ -71,6 +75,8 @@ def read_sentencepiece(data: bytes, path: str) -> Model:
             _check_denormalizer(whole.message(value))
         if len(pieces) > MAX_ENTRIES:
             raise whole.refused(value.at, f"there are more than {MAX_ENTRIES} pieces")
+    if rules.type == _UNIGRAM:
+        return _scored(pieces, rules, whole)
     _check_rules(rules, whole)
     _check_pieces(pieces, rules.prefix, whole)
     return _model(pieces, rules, whole)
@@ -132,7 +138,7 @@ def _normalizer(message: Message, rules: _Rules) -> _Rules:
         if value.number == 1:
             rules = rules._replace(name=message.text(value))
         elif value.number == 2:
-            rules = rules._replace(charsmap=_size(message, value))
+            rules = rules._replace(charsmap=_bytes(message, value))
         elif value.number in (3, 4, 5):
             rules = _with_flag(rules, value.number, message.flag(value))
         elif value.number != 6:  # the rules that the map of characters was made of
@@ -146,9 +152,9 @@ def _with_flag(rules: _Rules, number: int, flag: bool) -> _Rules:
     return rules._replace(fewer_blanks=flag) if number == 4 else rules._replace(escaped=flag)
 
 
-def _size(message: Message, value: Value) -> int:
+def _bytes(message: Message, value: Value) -> bytes:
     inner = message.message(value)
-    return inner.end - inner.start
+    return inner.data[inner.start : inner.end]
 
 
 def _check_denormalizer(message: Message) -> None:
@@ -163,8 +169,8 @@ def _check_rules(rules: _Rules, whole: Message) -> None:
     if rules.type != _BPE:
         kind = _TYPES.get(rules.type, rules.type)
         raise VocabularyError(
-            f"trainer_spec.model_type: the model is of type {shown(kind)}; BPE is supported, and others split in other "
-            "ways",
+            f"trainer_spec.model_type: the model is of type {shown(kind)}; BPE and Unigram are supported, and others "
+            "split in other ways",
             whole.path,
         )
     for wrong, place, reason in (
@@ -297,6 +303,88 @@ def _model(
     record = _record(pieces, rules, as_given) | (parts or {})
     raw = tuple(-1 if place is None else place for place in of_bytes)
     return Model(whole.path, record, vocabulary, raw, parts_of(Field(record, whole.path)))
+
+
+# ==== Unigram ====
+
+_USER_BYTE = 0.1
+"""What a user-defined piece scores for each of its bytes but the first."""
+
+
+def _scored(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
+    """The model of pieces that are divided by scores. Normal and user-defined pieces are what text becomes; control
+    pieces, unused ones and those of bytes no text is."""
+    kinds = np.array([piece.kind for piece in pieces], np.int64)
+    texts = [piece.text.encode() for piece in pieces]
+    scores = np.array([piece.score for piece in pieces], np.float64)
+    _check_scored(pieces, kinds, rules, whole)
+    silent = (kinds != _NORMAL) & (kinds != _USER)
+    lengths = np.array([*map(len, texts)], np.int64)
+    users = kinds == _USER
+    scores[users] = (_USER_BYTE * (lengths[users] - 1)).astype(np.float32)
+    least = float(np.float32(scores[kinds == _NORMAL].min() - UNKNOWN_BELOW))
+    places = {piece.text: place for place, piece in enumerate(pieces) if piece.kind == _BYTE}
+    unknown = int(np.nonzero(kinds == _UNKNOWN)[0][0])
+    tokens = Scored(
+        b"".join(texts),
+        lengths,
+        np.arange(len(pieces), dtype=np.uint32),
+        np.where(np.isfinite(scores), scores, 0.0) if silent.any() else scores,
+        silent,
+        unknown,
+        least,
+        [places.get(name, -1) for name in BYTE_NAMES],
+        True,
+        rules.byte_fallback,
+    )
+    try:
+        vocabulary = pack_scored(tokens)
+    except VocabularyError as error:
+        raise VocabularyError(f"pieces: {error.reason}", whole.path) from None
+    record = _scored_record(pieces, rules, unknown)
+    return Model(whole.path, record, vocabulary, (), parts_of(Field(record, whole.path)))
+
+
+def _check_scored(
+    pieces: list[_Piece], kinds: np.ndarray[Any, np.dtype[np.int64]], rules: _Rules, whole: Message
+) -> None:
+    seen: set[str] = set()
+    for piece in pieces:
+        if piece.text in seen or "\0" in piece.text:
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is there twice, or holds a NUL")
+        seen.add(piece.text)
+        if not math.isfinite(piece.score) and piece.kind == _NORMAL:
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} has the score {piece.score}")
+        if (piece.kind == _BYTE) > (piece.text in _BYTES):
+            raise whole.refused(piece.at, f"{shown(piece.text)} has type {piece.kind}: bytes are <0x00> to <0xFF>")
+    for kind, count, what in ((_UNKNOWN, 1, "unknown piece"), (_BYTE, 256 * rules.byte_fallback, "piece of a byte")):
+        found = int((kinds == kind).sum())
+        if found != count and (kind != _BYTE or rules.byte_fallback):
+            raise VocabularyError(f"pieces: there are {found} of the kind {shown(what)}, not {count}", whole.path)
+    if not (kinds == _NORMAL).any():
+        raise VocabularyError("pieces: there is no normal piece", whole.path)
+
+
+def _scored_record(pieces: list[_Piece], rules: _Rules, unknown: int) -> dict[str, Any]:
+    """The parts of the file as those of a tokenizer.json, which can say all but the normalizer and the model."""
+    record = _record([], rules, True)
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    record["added_tokens"] = [
+        {"id": place, "content": piece.text, **flags, "special": True}
+        for place, piece in enumerate(pieces)
+        if piece.kind in (_UNKNOWN, _CONTROL)
+    ]
+    record["normalizer"] = {
+        "type": "SentencePiece",
+        "precompiled_charsmap": base64.b64encode(rules.charsmap).decode(),
+        "symbols": [piece.text for piece in pieces if piece.kind == _USER],
+        "add_dummy_prefix": rules.prefix,
+        "treat_whitespace_as_suffix": rules.suffix,
+        "remove_extra_whitespaces": rules.fewer_blanks,
+        "escape_whitespaces": rules.escaped,
+    }
+    record["model"] = {"type": SENTENCES, "unk_id": unknown, "byte_fallback": rules.byte_fallback, "vocab": None}
+    return record
 
 
 def _merges(pieces: list[_Piece]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bundled.characters import byte_places, pack_symbols, symbols
+from ..bundled.characters import BYTE_NAMES, byte_places, pack_symbols, symbols
 from ..bundled.gpt2_files import LETTERS
 from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
+from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
 from ..bundled.symbols import ENDING, UNKNOWN, pack_units
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
@@ -259,6 +260,28 @@ class Tokens:
         check_sizes(blob, lengths)
         rule = int(np.nonzero(order == unknown)[0][0]), most, prefix.encode()
         return ListedVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, "wordpiece", rule)
+
+    def pack_scored(self, unknown: int, fallback: bool) -> ListedVocabulary:
+        """The vocabulary where pieces are divided by scores, as tokenizers does. unknown: the id of the unknown token;
+        fallback: unknown characters become tokens of bytes, where these are there."""
+        listing = self.listing
+        scores = np.frombuffer(listing.scores, np.float64)
+        if unknown >= len(scores):
+            raise self.refused("model.unk_id", f"{unknown} is no id of a token: there are {len(scores)}")
+        silent = np.zeros(len(scores), bool)  # of equal tokens, all but the last
+        silent[np.frombuffer(listing.repeated, np.uint32)] = True
+        starts = np.frombuffer(listing.starts, np.uint32).astype(np.int64)
+        lengths = starts[1:] - starts[:-1]
+        if not lengths[unknown]:
+            raise self.refused("model.unk_id", "the unknown token has no text")
+        found = [listing.find(name) for name in BYTE_NAMES]
+        of_bytes = [-1 if place is None else place for place in found]
+        least = float(scores.min()) - UNKNOWN_BELOW
+        tokens = Scored(listing.texts, lengths, self.ids, scores, silent, unknown, least, of_bytes, False, fallback)
+        try:
+            return pack_scored(tokens)
+        except VocabularyError as error:
+            raise self.refused("model.vocab", error.reason) from None
 
     def _check_merges(self, of_bytes: list[int | None]) -> None:
         """Raises VocabularyError for a merge of the token of a byte."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from .model import Model
 
+_VOCAB = "the tokens of the vocabulary stand here"
+
 _UNLIMITED = 10**30
 """What transformers writes for a model whose texts may have any length."""
 
@@ -19,11 +21,12 @@ def tokenizer_json(model: Model) -> str:
     """
     listed = list(model.listed())
     by_id = sorted(listed, key=lambda each: each[0])
-    lists: dict[str, Any] = {"vocab": {text: token for token, text, _ in by_id}}
+    lists: dict[str, Any] = {"vocab": _VOCAB}
     if model.parts.model.has_merges:
         lists["merges"] = [halves for _, _, halves in listed if halves is not None]
     record = {**model.record, "model": {**model.record["model"], **lists}}
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    before, behind = (json.dumps(record, ensure_ascii=False, indent=2) + "\n").split(f'"vocab": "{_VOCAB}"')
+    return f'{before}"vocab": {model.parts.model.vocab_text(by_id, model.vocabulary)}{behind}'
 
 
 def tokenizer_config(model: Model) -> str:

@@ -37,9 +37,9 @@ cdef bytes words_of(const st_ids *ids):
 
 
 cdef class Listing:
-    """Tokens with their ids, from text[start:end], a JSON object in valid UTF-8. ListError where it is malformed, names a
-    token twice, or has an id that is no whole number from 0 to 2**31 - 1. Arrays are bytes of uint32, in the order of the
-    file."""
+    """Tokens with their ids, from text[start:end], a JSON object in valid UTF-8; or with scores, from an array of pairs, where the ids
+    are 0, 1, 2, ... ListError where it is malformed, names a token twice (which an array may), or has an id that is no whole number
+    from 0 to 2**31 - 1. Arrays are bytes of uint32, in the order of the file."""
     cdef st_listing listing
 
     def __cinit__(self, bytes text not None, size_t start, size_t end):
@@ -83,6 +83,16 @@ cdef class Listing:
     def blob(self):
         """The bytes of the tokens, joined: what their letters stand for, or the token as the file has it."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
+
+    @property
+    def scores(self):
+        """The scores of the tokens as doubles; b"" where the list has ids."""
+        return PyBytes_FromStringAndSize(<const char *>self.listing.scores.data, <Py_ssize_t>self.listing.scores.size)
+
+    @property
+    def repeated(self):
+        """The numbers of the tokens that come again in a list with scores."""
+        return words_of(&self.listing.repeated)
 
     @property
     def texts(self):
@@ -131,3 +141,13 @@ cdef class Listing:
             return words_of(&merges)
         finally:
             st_ids_free(&merges)
+
+
+def read_real(bytes text not None):
+    """The number that a JSON text is, as tokenizers reads it (csrc/listing/json.h). ValueError: it is none."""
+    cdef st_json json
+    json.at, json.fault = <const uint8_t *>PyBytes_AS_STRING(text), NULL
+    cdef double value = st_json_real(&json)
+    if json.fault != NULL or json.at != <const uint8_t *>PyBytes_AS_STRING(text) + len(text):
+        raise ValueError(f"{text!r} is no number")
+    return value

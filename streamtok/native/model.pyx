@@ -3,10 +3,12 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
+from libc.stdint cimport uint32_t
 from libc.string cimport memcpy, memset
 
 from .csrc.longest cimport ST_MOST_PREFIX, st_wordpiece
 from .csrc.models cimport st_model_add, st_model_at, st_model_named
+from .csrc.unigram cimport *
 from .csrc.vocab cimport *
 from ..errors import VocabularyError
 
@@ -73,3 +75,27 @@ def word_rule_of(bytes own not None):
     """The arguments of word_rule() that made these bytes."""
     cdef const st_wordpiece *rule = <const st_wordpiece *>PyBytes_AS_STRING(own)
     return rule.unknown, rule.most, rule.prefix[:rule.prefix_size]
+
+
+MOST_SCORED_BYTES = ST_UNIGRAM_MOST_BYTES
+"""Bytes that the tokens of a Unigram vocabulary may have, all together."""
+
+
+def unigram_rule(uint32_t unknown, double unknown_score, bint single, bint fallback, byte_tokens, bytes scores not None):
+    """What a vocabulary of Unigram has of its own: the index of the unknown token, and the score of an unknown character; whether
+    sums are those of SentencePiece, in single precision; whether unknown characters become tokens of bytes, the 256 indices of these,
+    -1 for none; and the scores of all tokens by index, as doubles."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(ST_UNIGRAM_HEAD + <size_t>len(scores)))
+    cdef st_unigram *rule = <st_unigram *>PyBytes_AS_STRING(made)
+    memset(rule, 0, ST_UNIGRAM_HEAD)
+    rule.unknown_score, rule.unknown = unknown_score, unknown
+    rule.flags = (ST_UNIGRAM_SINGLE if single else 0) | (ST_UNIGRAM_FALLBACK if fallback else 0)
+    for i, token in enumerate(byte_tokens):
+        rule.bytes[<unsigned char>i] = ST_NONE if token < 0 else token
+    memcpy(PyBytes_AS_STRING(made) + ST_UNIGRAM_HEAD, PyBytes_AS_STRING(scores), len(scores))
+    return made
+
+
+def unigram_scores(bytes own not None):
+    """The scores of the tokens in what unigram_rule() has made, as bytes of doubles."""
+    return own[ST_UNIGRAM_HEAD:]

@@ -8,4 +8,5 @@ cdef class Normalizer:
 
     cdef tuple _add(self, str name, tuple given)
     cdef tuple _add_text(self, str name, tuple given, st_step *step)
+    cdef tuple _add_sentence(self, tuple given, st_step *step)
     cdef int _take(self, st_step *step, bytes pattern, bytes content, tuple ranges) except -1

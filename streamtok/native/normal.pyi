@@ -9,6 +9,8 @@ LAST_POINT: int
 MOST_GROWTH: int
 TAKES: dict[str, int]
 
+def compiled_map(data: bytes) -> tuple[float, int]: ...
+
 @final
 class Normalizer:
     growth: float

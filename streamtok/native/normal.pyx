@@ -16,7 +16,8 @@ from ..errors import not_a_str_error
 FORMS = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
 LAST_POINT = 0x10FFFF
 TAKES = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
-         "Strip": 2, "Clean": 3}  # arguments of each step
+         "Strip": 2, "Clean": 3, "Precompiled": 1, "MarkWords": 1,
+         "Sentence": 6}  # arguments of each step
 
 MOST_GROWTH = 1024
 """Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
@@ -54,9 +55,32 @@ cdef double growth_of(str name, tuple given):
         return 5 / 3 if given[1] else 1.0  # blanks around an ideograph of three bytes
     if name == "Replace":
         return max(1.0, len(given[1].encode()) / len(given[0].encode()))
+    if name == "Precompiled":
+        return map_of(given[0])[0]
+    if name == "Sentence":
+        return 3 * map_of(given[0])[0]
     if name == "ReplaceClass":
         return max(1.0, len(given[1].encode()) / len(chr(given[0][0][0]).encode("utf-8", "surrogatepass")))
+    if name == "MarkWords":
+        return max(1.0, len(given[0].encode()))  # of a blank
     return 1.0
+
+
+cdef tuple map_of(object data):
+    """(bytes that a compiled map makes of one at most, bytes of the longest text in it). ValueError: it is no such map."""
+    if not isinstance(data, bytes):
+        raise TypeError(f"a compiled map of characters is bytes, not {type(data).__name__}")
+    cdef st_charsmap map
+    cdef double growth
+    cdef size_t longest
+    if not st_charsmap_open(&map, <const uint8_t *>PyBytes_AS_STRING(data), len(data)) or not st_charsmap_check(&map, &growth, &longest):
+        raise ValueError("the compiled map of characters is damaged")
+    return growth, longest
+
+
+def compiled_map(data):
+    """map_of() for others: (growth, longest)."""
+    return map_of(data)
 
 
 cdef class Normalizer:
@@ -70,7 +94,12 @@ cdef class Normalizer:
                                                  space; with `ideographs`, blanks around each; with `lower`, ASCII in lower case
         ("Replace", pattern, content)            each occurrence of a str
         ("ReplaceClass", ranges, content, runs)  each character of a class, given by ranges (first, last) of code points; with
-                                                 `runs`, each run of such characters at once
+                                                 `runs`, each run of such characters at once, of at least so many
+        ("Precompiled", map)                     what a compiled map of characters says, a bytes (csrc/normal/charsmap.h)
+        ("Sentence", map, symbols, prefix, suffix, fewer, escaped)  what SentencePiece does: a compiled map; texts that stay as they
+                                                 are, a tuple; whether a mark comes in front, or behind; whether blanks that are
+                                                 more than one go; whether marks are U+2581
+        ("MarkWords", character)                 white space goes, and each word behind it begins with the character, unless it does
         ("Prepend", content)                     in front of a text that is not empty
         ("PrependUnless", character, first)      the same unless the text begins with it; with `first`, only where no name of a
                                                  special token was found in front of the text
@@ -133,9 +162,27 @@ cdef class Normalizer:
         elif name == "Strip":
             given = bool(given[0]), bool(given[1])
             step.kind, step.left, step.right = ST_STEP_STRIP, given[0], given[1]
+        elif name == "Precompiled":
+            map_of(given[0])
+            step.kind = ST_STEP_MAP
+            self._take(&step, given[0], b"", ())
+            return given
+        elif name == "Sentence":
+            return self._add_sentence(given, &step)
         else:
             return self._add_text(name, given, &step)
         self._take(&step, b"", b"", ())
+        return given
+
+    cdef tuple _add_sentence(self, tuple given, st_step *step):
+        symbols = tuple(sorted({content_of(symbol) for symbol in given[1]}))
+        given = (given[0], symbols, *map(bool, given[2:]))
+        sizes = [len(symbol.encode()) for symbol in symbols]
+        if sizes and not 0 < min(sizes) <= max(sizes) < 1 << 16:
+            raise ValueError("a symbol is empty, or has more than 65,535 bytes")
+        step.kind, step.left, step.right, step.runs, step.unless = ST_STEP_SENTENCE, given[2], given[3], given[4], given[5]
+        step.least = max(map_of(given[0])[1], 4, *sizes)
+        self._take(step, given[0], b"".join(n.to_bytes(2, "little") + symbol.encode() for n, symbol in zip(sizes, symbols)), ())
         return given
 
     cdef tuple _add_text(self, str name, tuple given, st_step *step):
@@ -149,14 +196,19 @@ cdef class Normalizer:
             given = given[0], bool(given[1])
             step.kind, step.unless, step.first = ST_STEP_PREPEND, True, given[1]
             self._take(step, b"", given[0].encode(), ())
+        elif name == "MarkWords":
+            if len(content_of(given[0])) != 1:
+                raise ValueError(f"MarkWords takes one character, and {given[0]!r} has {len(given[0])}")
+            step.kind = ST_STEP_WORDS
+            self._take(step, b"", given[0].encode(), ())
         elif name == "Replace":
             step.kind = ST_STEP_REPLACE
             if not content_of(given[0]):
                 raise ValueError("Replace looks for a text, and this one is empty: an empty text is everywhere")
             self._take(step, given[0].encode(), content_of(given[1]).encode(), ())
         else:
-            given = checked_ranges(given[0]), content_of(given[1]), bool(given[2])
-            step.kind, step.runs = ST_STEP_CLASS, given[2]
+            given = checked_ranges(given[0]), content_of(given[1]), given[2] if given[2] > 1 else bool(given[2])
+            step.kind, step.runs, step.least = ST_STEP_CLASS, given[2] > 0, given[2]
             self._take(step, b"", given[1].encode(), given[0])
         return given
 
@@ -188,8 +240,8 @@ cdef class Normalizer:
     def trace(self, text, bint later=False):
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
         bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text."""
-        stream = NormalStream(self, True, later)
-        made = stream.feed(text) + stream.flush()
+        cdef NormalStream stream = NormalStream(self, True, later)
+        made = stream._run(text, True)  # at once: a map may move a place by what follows
         return made, memoryview(stream.sources()).cast("N")
 
 

@@ -66,7 +66,9 @@ def made_from_other(package: str, path: pathlib.Path) -> None:
         pytest.skip(f"the tables were made from {package} {found[1]}, and {here} is installed")
 
 
-@pytest.mark.parametrize("tables", ["split/unicode_tables", "split/row_tables", "normal/normal_tables"])
+@pytest.mark.parametrize(
+    "tables", ["split/unicode_tables", "split/row_tables", "normal/normal_tables", "normal/cluster_tables"]
+)
 def test_numbers_of_tables_are_those_that_were_generated(tables):
     """The header has the checksum of the numbers, and what the compiler reads has the numbers."""
     path = ROOT / "csrc" / f"{tables}.npz"

@@ -23,7 +23,7 @@ C_ROOMS = """
 base
 checksum text normal split pairs listing rows
 special vocab
-cut train longest decoders
+cut train longest unigram decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids cuda/longest
 lookup models
@@ -347,7 +347,7 @@ def test_arrays_load_numpy_alone():
 
 # ==== Sizes ====
 
-GENERATED = {"unicode_data.h", "normal_data.h", "unicode_ranges.py", "kernels.cu"}
+GENERATED = {"unicode_data.h", "normal_data.h", "cluster_data.h", "unicode_ranges.py", "kernels.cu"}
 SOURCES = ("*.py", "*.pyx", "*.pxd", "*.pyi", "*.c", "*.h", "*.cu", "*.cuh")
 
 

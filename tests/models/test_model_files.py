@@ -277,7 +277,7 @@ def test_templates_that_are_refused(tmp_path, post, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model_type": "Unigram"}, "type 'Unigram'"),
+        ({"model_type": "Unigram"}, "a ByteLevel in front of Unigram"),
         ({"model_type": "WordLevel"}, "a ByteLevel in front of WordLevel"),
         ({"model_dropout": 0.1}, "model.dropout"),
         ({"model_end_of_word_suffix": "中"}, "model.end_of_word_suffix"),
@@ -435,7 +435,7 @@ def test_normalizers(tmp_path, normalizer):
         ({"type": "Replace", "pattern": {"String": ""}, "content": "b"}, "normalizer.pattern"),
         ({"type": "NFC", "novel": 1}, "normalizer.novel"),
         ({"type": "Strip", "strip_left": True}, "no 'strip_right'"),
-        ({"type": "Precompiled", "precompiled_charsmap": ""}, "'Precompiled' is not supported"),
+        ({"type": "Precompiled", "precompiled_charsmap": "?"}, "precompiled_charsmap: it is no compiled map"),
     ],
 )
 def test_normalizers_that_are_refused(tmp_path, normalizer, says):

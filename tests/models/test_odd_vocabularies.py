@@ -107,7 +107,8 @@ def test_a_model_whose_type_is_left_out(tmp_path):
     assert "'continuing_subword_prefix' is no setting" in refusal(tmp_path, made)
     del made["model"]["continuing_subword_prefix"]  # then it is of type WordLevel
     Both.of(tmp_path, made | {"decoder": None}).check(["ab b ab!", "abb a"])
-    assert "of type 'Unigram'" in refusal(tmp_path, {"model": {"unk_id": 0, "vocab": [["a", 0.0]]}})
+    pieces = {"unk_id": 0, "vocab": [["a", 0.0], ["b", -1.0]]}
+    Both.of(tmp_path, {**made, "model": pieces, "decoder": None, "added_tokens": []}).check(["ab", "b ba"])
 
 
 @pytest.mark.parametrize("characters", [False, True])

@@ -84,7 +84,7 @@ def test_it_is_saved_as_a_tokenizer_json(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model_type": "unigram"}, "of type 'Unigram'"),
+        ({"model_type": "char"}, "of type 'Char'"),
         ({"byte_fallback": False}, "trainer_spec.byte_fallback"),
         ({"normalization_rule_name": "nmt_nfkc"}, "the rules 'nmt_nfkc' are compiled"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),

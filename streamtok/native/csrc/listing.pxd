@@ -3,10 +3,17 @@ from libc.stdint cimport uint8_t, uint32_t
 from .base cimport st_bytes, st_ids, st_status
 
 
+cdef extern from "listing/json.h" nogil:
+    ctypedef struct st_json:
+        const uint8_t *at
+        const char *fault
+    double st_json_real(st_json *json)
+
+
 cdef extern from "listing/listing.h" nogil:
     ctypedef struct st_listing:
-        st_bytes text, bytes, letters
-        st_ids starts, ids, lengths
+        st_bytes text, bytes, letters, scores
+        st_ids starts, ids, lengths, repeated
     ctypedef struct st_listing_fault:
         size_t at, entry
         const char *reason

@@ -9,14 +9,21 @@ cdef extern from "normal/chars.h" nogil:
     int ST_MASK_ACCENTS, ST_MASK_NONSPACING
 
 
+cdef extern from "normal/charsmap.h" nogil:
+    ctypedef struct st_charsmap:
+        pass
+    int st_charsmap_open(st_charsmap *map, const uint8_t *data, size_t n)
+    int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
+
+
 cdef extern from "normal/normalizer.h" nogil:
     int ST_MOST_STEPS
     ctypedef enum st_step_kind:
-        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN
+        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN, ST_STEP_MAP, ST_STEP_WORDS, ST_STEP_SENTENCE
     ctypedef struct st_step:
         st_step_kind kind
         st_form form
-        int left, right, runs, mask, unless, first, controls, ideographs, lower
+        int left, right, runs, least, mask, unless, first, controls, ideographs, lower
         uint8_t *pattern
         uint8_t *content
         uint32_t *ranges

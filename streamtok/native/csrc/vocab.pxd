@@ -16,6 +16,7 @@ cdef extern from "vocab/model.h" nogil:
         const char *name
         unsigned facts
         st_status (*spell)(const st_vocab *vocab, st_ids *ids, size_t start) noexcept nogil
+        st_status (*starts)(st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out) noexcept nogil
     ctypedef const st_model *st_find_model(const char *name) noexcept nogil
 
 

@@ -1,0 +1,137 @@
+#include "normal/charsmap.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* Bytes of a text of a map, at most. Those of SentencePiece have up to 18 or so. */
+#define DEEPEST 256
+
+/* Units that are looked at to find out whether a map is sound: several texts share the units of their ends. Those of SentencePiece have
+ * 260,000. */
+#define MOST_VISITED ((size_t)1 << 22)
+
+static uint32_t unit_at(const st_charsmap *map, size_t at)
+{
+    const uint8_t *b = map->tree + 4 * at;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static size_t offset_of(uint32_t unit)
+{
+    return (size_t)(unit >> 10) << ((unit & 512) >> 6);
+}
+
+int st_charsmap_open(st_charsmap *map, const uint8_t *data, size_t n)
+{
+    memset(map, 0, sizeof *map);
+    if (!n)
+        return 1;
+    if (n < 8)
+        return 0;
+    const size_t size = (size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16 | (size_t)data[3] << 24;
+    if (size % 4 || !size || size > n - 4)
+        return 0;
+    map->tree = data + 4;
+    map->units = size / 4;
+    map->texts = data + 4 + size;
+    map->size = n - 4 - size;
+    return !map->size || !map->texts[map->size - 1];
+}
+
+/* The unit of a byte from the one whose children begin at *at, which moves on. 0: there is none. */
+static int step(const st_charsmap *map, size_t *at, uint8_t byte, uint32_t *unit)
+{
+    const size_t place = *at ^ byte;
+    if (!byte || place >= map->units)
+        return 0;
+    *unit = unit_at(map, place);
+    if ((*unit & 0x800000FFu) != byte)
+        return 0;
+    *at = place ^ offset_of(*unit);
+    return 1;
+}
+
+/* The replacement of the text that ends at a unit whose children begin at `at`. 0: no text ends there, or the map is not sound. */
+static int text_at(const st_charsmap *map, size_t at, uint32_t unit, st_mapped *found)
+{
+    if (!(unit >> 8 & 1) || at >= map->units)
+        return 0;
+    const size_t place = unit_at(map, at) & 0x7FFFFFFFu;
+    if (place >= map->size)
+        return 0;
+    found->text = map->texts + place;
+    found->n = strlen((const char *)found->text);
+    return 1;
+}
+
+int st_charsmap_find(const st_charsmap *map, const uint8_t *text, size_t n, int longest, st_mapped *found, int *open)
+{
+    size_t at = map->units ? offset_of(unit_at(map, 0)) : 0, i = 0;
+    uint32_t unit = 0;
+    int is_found = 0;
+    while (i < n && map->units && step(map, &at, text[i], &unit)) {
+        i++;
+        if (!text_at(map, at, unit, found))
+            continue;
+        found->size = i;
+        is_found = 1;
+        if (!longest)
+            break;
+    }
+    *open = map->units && i == n && (longest || !is_found);
+    return is_found;
+}
+
+static int is_utf8(const uint8_t *text, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const unsigned size = st_utf8_size(text[at]);
+        if ((text[at] >= 0x80 && text[at] < 0xC2) || text[at] > 0xF4 || size > n - at ||
+            (size > 1 && !st_utf8_may_follow(text[at], text[at + 1])))
+            return 0;
+        for (unsigned i = 2; i < size; i++)
+            if (!st_utf8_is_continuation(text[at + i]))
+                return 0;
+        at += size;
+    }
+    return 1;
+}
+
+int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
+{
+    size_t places[DEEPEST + 1], depth = 0, visited = 0;
+    unsigned next[DEEPEST + 1];
+    uint8_t text[DEEPEST];
+    *growth = 1;
+    *longest = 0;
+    if (!map->units)
+        return 1;
+    places[0] = offset_of(unit_at(map, 0));
+    next[0] = 1;
+    for (;;) {
+        if (next[depth] == 256) {
+            if (!depth)
+                return 1;
+            depth--;
+            continue;
+        }
+        const uint8_t byte = (uint8_t)next[depth]++;
+        size_t at = places[depth];
+        uint32_t unit;
+        if (!step(map, &at, byte, &unit))
+            continue;
+        text[depth++] = byte;
+        st_mapped found;
+        if (++visited > MOST_VISITED || depth == DEEPEST)
+            return 0;
+        if (unit >> 8 & 1) {
+            if (!text_at(map, at, unit, &found) || !is_utf8(text, depth) || !is_utf8(found.text, found.n))
+                return 0;
+            *growth = (double)found.n / (double)depth > *growth ? (double)found.n / (double)depth : *growth;
+            *longest = depth > *longest ? depth : *longest;
+        }
+        places[depth] = at;
+        next[depth] = 1;
+    }
+}
