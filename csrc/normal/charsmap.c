@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/utf8.h"
 
 /* Bytes of a text of a map, at most. Those of SentencePiece have up to 18 or so. */
@@ -98,31 +99,54 @@ static int is_utf8(const uint8_t *text, size_t n)
     return 1;
 }
 
-int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
+/* The units that are children, by the place that leads to them: first[place], then next[unit]. */
+typedef struct children {
+    uint32_t *first, *next;
+} children;
+
+static int list_children(const st_charsmap *map, children *c)
 {
-    size_t places[DEEPEST + 1], depth = 0, visited = 0;
-    unsigned next[DEEPEST + 1];
+    const size_t places = map->units + 256;
+    c->first = st_malloc(places * sizeof *c->first);
+    c->next = st_malloc(map->units * sizeof *c->next);
+    if (!c->first || !c->next || map->units > UINT32_MAX / 2)
+        return 0;
+    memset(c->first, 0xff, places * sizeof *c->first);
+    for (size_t i = 0; i < map->units; i++) {
+        const uint32_t unit = unit_at(map, i), byte = unit & 0xFF;
+        if (!byte || unit >> 31)
+            continue;
+        c->next[i] = c->first[i ^ byte];
+        c->first[i ^ byte] = (uint32_t)i;
+    }
+    return 1;
+}
+
+static uint32_t first_child(const st_charsmap *map, const children *c, size_t at)
+{
+    return at < map->units + 256 ? c->first[at] : UINT32_MAX;
+}
+
+/* Walks all texts. */
+static int check_all(const st_charsmap *map, const children *c, double *growth, size_t *longest)
+{
+    uint32_t turn[DEEPEST + 1]; /* by depth: the unit that comes next */
     uint8_t text[DEEPEST];
-    *growth = 1;
-    *longest = 0;
-    if (!map->units)
-        return 1;
-    places[0] = offset_of(unit_at(map, 0));
-    next[0] = 1;
+    size_t depth = 0, visited = 0;
+    turn[0] = first_child(map, c, offset_of(unit_at(map, 0)));
     for (;;) {
-        if (next[depth] == 256) {
-            if (!depth)
-                return 1;
+        const uint32_t place = turn[depth];
+        if (place == UINT32_MAX && !depth)
+            return 1;
+        if (place == UINT32_MAX) {
             depth--;
             continue;
         }
-        const uint8_t byte = (uint8_t)next[depth]++;
-        size_t at = places[depth];
-        uint32_t unit;
-        if (!step(map, &at, byte, &unit))
-            continue;
-        text[depth++] = byte;
+        const uint32_t unit = unit_at(map, place);
+        const size_t at = place ^ offset_of(unit);
         st_mapped found;
+        turn[depth] = c->next[place];
+        text[depth++] = (uint8_t)unit;
         if (++visited > MOST_VISITED || depth == DEEPEST)
             return 0;
         if (unit >> 8 & 1) {
@@ -131,7 +155,17 @@ int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
             *growth = (double)found.n / (double)depth > *growth ? (double)found.n / (double)depth : *growth;
             *longest = depth > *longest ? depth : *longest;
         }
-        places[depth] = at;
-        next[depth] = 1;
+        turn[depth] = first_child(map, c, at);
     }
+}
+
+int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
+{
+    children c = {NULL, NULL};
+    *growth = 1;
+    *longest = 0;
+    const int sound = !map->units || (list_children(map, &c) && check_all(map, &c, growth, longest));
+    st_free(c.first);
+    st_free(c.next);
+    return sound;
 }

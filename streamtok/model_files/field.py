@@ -75,7 +75,7 @@ class Field:
     def text(self) -> str:
         """The string that it is, of whole characters."""
         value: str = self._of(str)
-        if any("\ud800" <= c <= "\udfff" for c in value):
+        if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
             raise self.refused(f"{shown(value)} holds half a surrogate pair, which no text can hold")
         return value
 

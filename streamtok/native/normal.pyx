@@ -11,6 +11,8 @@ from .csrc.normal cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .text cimport Text, borrow, give_back
 
+import functools
+
 from ..errors import not_a_str_error
 
 FORMS = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
@@ -56,9 +58,9 @@ cdef double growth_of(str name, tuple given):
     if name == "Replace":
         return max(1.0, len(given[1].encode()) / len(given[0].encode()))
     if name == "Precompiled":
-        return map_of(given[0])[0]
+        return compiled_map(given[0])[0]
     if name == "Sentence":
-        return 3 * map_of(given[0])[0]
+        return 3 * compiled_map(given[0])[0]
     if name == "ReplaceClass":
         return max(1.0, len(given[1].encode()) / len(chr(given[0][0][0]).encode("utf-8", "surrogatepass")))
     if name == "MarkWords":
@@ -66,8 +68,10 @@ cdef double growth_of(str name, tuple given):
     return 1.0
 
 
-cdef tuple map_of(object data):
-    """(bytes that a compiled map makes of one at most, bytes of the longest text in it). ValueError: it is no such map."""
+@functools.lru_cache(8)
+def compiled_map(data):
+    """(bytes that a compiled map makes of one at most, bytes of the longest text in it). ValueError: it is no such map. Looking at all
+    of it takes a tenth of a second."""
     if not isinstance(data, bytes):
         raise TypeError(f"a compiled map of characters is bytes, not {type(data).__name__}")
     cdef st_charsmap map
@@ -76,11 +80,6 @@ cdef tuple map_of(object data):
     if not st_charsmap_open(&map, <const uint8_t *>PyBytes_AS_STRING(data), len(data)) or not st_charsmap_check(&map, &growth, &longest):
         raise ValueError("the compiled map of characters is damaged")
     return growth, longest
-
-
-def compiled_map(data):
-    """map_of() for others: (growth, longest)."""
-    return map_of(data)
 
 
 cdef class Normalizer:
@@ -163,7 +162,7 @@ cdef class Normalizer:
             given = bool(given[0]), bool(given[1])
             step.kind, step.left, step.right = ST_STEP_STRIP, given[0], given[1]
         elif name == "Precompiled":
-            map_of(given[0])
+            compiled_map(given[0])
             step.kind = ST_STEP_MAP
             self._take(&step, given[0], b"", ())
             return given
@@ -181,7 +180,7 @@ cdef class Normalizer:
         if sizes and not 0 < min(sizes) <= max(sizes) < 1 << 16:
             raise ValueError("a symbol is empty, or has more than 65,535 bytes")
         step.kind, step.left, step.right, step.runs, step.unless = ST_STEP_SENTENCE, given[2], given[3], given[4], given[5]
-        step.least = max(map_of(given[0])[1], 4, *sizes)
+        step.least = max(compiled_map(given[0])[1], 4, *sizes)
         self._take(step, given[0], b"".join(n.to_bytes(2, "little") + symbol.encode() for n, symbol in zip(sizes, symbols)), ())
         return given
 
