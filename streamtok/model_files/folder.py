@@ -64,9 +64,11 @@ def read_folder(folder: str, read: Reader) -> Model:
         return model
     if os.path.isfile(os.path.join(folder, "vocab.json")) and os.path.isfile(os.path.join(folder, "merges.txt")):
         return _read_pair(folder, read)
+    if os.path.isfile(os.path.join(folder, "vocab.txt")):
+        return _read_words(folder, read)
     raise VocabularyError(
-        "this folder has no tokenizer.json, nor vocab.json with merges.txt; how text is split stands in no other file "
-        "of a model, so save the tokenizer anew with transformers, or give a file",
+        "this folder has no tokenizer.json, nor vocab.json with merges.txt, nor vocab.txt; how text is split stands "
+        "in no other file of a model, so save the tokenizer anew with transformers, or give a file",
         folder,
     )
 
@@ -232,3 +234,67 @@ def _merges(path: str) -> list[str]:
         if line.count(" ") != 1 or line != line.strip():
             raise VocabularyError(f"{shown(line)} is no merge: two tokens with a blank between", path, number)
     return lines[heading:-1]
+
+
+# ==== vocab.txt ====
+
+_OF_WORDS = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
+_WORD_TOKENS = {
+    "unk_token": "[UNK]",
+    "sep_token": "[SEP]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+}
+
+
+def _read_words(folder: str, read: Reader) -> Model:
+    """The model of a vocab.txt, a line a token, as the class that tokenizer_config.json names makes it."""
+    path = os.path.join(folder, "vocab.txt")
+    config = _json_of(folder, "tokenizer_config.json")
+    if config is None or _class_of(config) not in _OF_WORDS:
+        raise VocabularyError(
+            f"vocab.txt does not say how text is split, which tokenizer_config.json does by its tokenizer_class: "
+            f"{', '.join(_OF_WORDS)} are known here",
+            folder,
+        )
+    lines = text_of(read_file(path), path).split("\n")
+    lines = lines if lines[-1] else lines[:-1]
+    vocab: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        token = line.removesuffix("\r")
+        if token in vocab:
+            raise VocabularyError(f"{shown(token)} is in line {vocab[token] + 1}, too", path, number + 1)
+        vocab[token] = number
+    tokens = _WORD_TOKENS | {name: text for name, text in _named(config).items() if name in _WORD_TOKENS}
+    lower, parts, strips = (
+        config.member(name).flag() if config.has(name) else default
+        for name, default in (("do_lower_case", True), ("tokenize_chinese_chars", True), ("strip_accents", None))
+    )
+    ends = {}
+    for name, place in (("sep", "sep_token"), ("cls", "cls_token")):
+        if tokens[place] not in vocab:
+            raise VocabularyError(f"{shown(tokens[place])}, the {place}, is no token", path)
+        ends[name] = [tokens[place], vocab[tokens[place]]]
+    record = {
+        "version": "1.0",
+        "added_tokens": _added_of_pair(folder, config, Field(vocab, path), _WORD_TOKENS),
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": parts,
+            "strip_accents": strips,
+            "lowercase": lower,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "BertProcessing", **ends},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": tokens["unk_token"],
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": vocab,
+        },
+    }
+    return read(json.dumps(record, ensure_ascii=False).encode(), folder, lambda record: None)

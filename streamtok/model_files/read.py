@@ -67,6 +67,7 @@ _IN_FOLDER = (
     "tekken.json",
     "vocab.json",
     "merges.txt",
+    "vocab.txt",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",

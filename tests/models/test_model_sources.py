@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import json
 
+import made_models
 import pytest
 from small_models import BOS, EOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template, texts
 
-from streamtok import Encoding, VocabularyError, train
+from streamtok import Encoding, VocabularyError, get_encoding, train
+from streamtok.load import dump_tiktoken_bpe
+
+tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
 
 
 def test_a_folder(tmp_path):
@@ -262,6 +266,37 @@ def test_a_file_of_ranks(tmp_path):
         beside.write_bytes(damaged)
         with pytest.raises(VocabularyError, match=says):
             Encoding.from_file(tmp_path / "tokenizer.model")
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"])
+def test_a_file_of_ranks_that_is_known(tmp_path, name):
+    path = tmp_path / "tokenizer.model"
+    dump_tiktoken_bpe(get_encoding(name)._mergeable_ranks, path)
+    enc = Encoding.from_file(path)
+    assert enc.fingerprint == get_encoding(name).fingerprint and enc.name == name
+
+
+@pytest.mark.parametrize("lower", [None, True, False])
+def test_a_vocab_txt(tmp_path, lower):
+    both = Both.of(tmp_path, made_models.wordpiece())
+    config = {"tokenizer_class": "BertTokenizerFast"} | ({} if lower is None else {"do_lower_case": lower})
+    vocab = both.reference.get_vocab()
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in sorted(vocab, key=vocab.get)), "utf-8")
+    with pytest.raises(VocabularyError, match=r"vocab\.txt does not say how text is split"):
+        Encoding.from_file(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    enc = Encoding.from_file(tmp_path)
+    if lower is False:
+        both.reference.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=False)
+    for text in texts(7, 100, "[MASK]", "hello Größe", "東京"):
+        assert enc.encode(text, allowed_special="all", add_special_tokens=True) == both.reference.encode(text).ids
+        ids = both.reference.encode(text, add_special_tokens=False).ids
+        assert enc.decode(ids) == both.reference.decode(ids, skip_special_tokens=False)
+    with open(tmp_path / "vocab.txt", "a") as file:
+        file.write("[UNK]\n")
+    with pytest.raises(VocabularyError, match="is in line"):
+        Encoding.from_file(tmp_path)
 
 
 # ==== Files of ids ====
