@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Which files of a folder load, and whether they give what the reference gives: a table of Markdown.
+"""Which tokenizer files of a folder load, and whether they give the ids of the library that they come from.
 
-    python tools/census.py FOLDER [--texts TEXT...] [--strings 300] [--seed 1] [--json OUT]
+    python tools/census.py FOLDER [--corpus TEXT ...] [--strings 300] [--jobs 2] [--json OUT]
 
-Nothing is fetched. Every tokenizer.json, .model, .gguf, tekken.json and file of ranks under FOLDER is loaded, two with
-the same content once. A tokenizer.json is compared with `tokenizers`, a .model with `sentencepiece`, where these are
-installed: ids of random strings and of slices of the texts, whole and as streams, places, and decoded text. Verdicts:
+Nothing is fetched. Each file below FOLDER that looks like one of a tokenizer is taken once, whatever its name (by the
+SHA-256 of its content): tokenizer.json and other JSON with a "model", SentencePiece's .model, .gguf, tekken.json, rank
+files, vocab.txt. It is loaded and compared in a process of its own, for at most --seconds.
 
-    same       no difference          differs    the first one is said
-    loads      nothing to compare with           refused    the reason is said
-    both       the reference refuses it, too     alone      the reference refuses it, and streamtok does not
+tokenizer.json is compared with Hugging Face's tokenizers: ids whole, as streams that are cut at random places and saved
+in between, as batches on threads, with the template; places; the text of ids (the checks of model_campaign.py). A
+.model is compared with sentencepiece: ids whole, as streams and on threads, and the text of ids. Texts are random
+strings, with the model's added tokens in them, and slices of the files of --corpus. Other kinds have no reference here;
+their verdict is "loads".
 
-Exit status: 0 no difference, 1 some file differs or an error is no VocabularyError, 2 wrong usage.
+The table has a row for each file: its kind, the verdict, and the reason or the first difference. Verdicts: same;
+differs; loads, with nothing to compare; refused; both, if that library refuses it, too; failed, if it took too long,
+the process died, or the error is none that is documented. Totals follow, by kind. Exit status: 0 nothing differed or failed, 1 something did,
+2 wrong usage.
 """
 
 from __future__ import annotations
@@ -22,204 +27,220 @@ import hashlib
 import json
 import pathlib
 import random
+import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import campaign
-import random_models
+import model_campaign
+from model_campaign import Difference, attempt, check_all, same, streamed
 
 import streamtok
-from streamtok.model_files.gguf_head import MAGIC
+from streamtok.model_files.sentencepiece import TYPES
+from streamtok.model_files.wire import Message
 
-LEAST = 2048
-"""Bytes of a file that counts."""
-
-SUFFIXES = (".json", ".model", ".gguf", ".tiktoken", ".txt")
-
-
-def found(folder: pathlib.Path) -> list[tuple[pathlib.Path, int]]:
-    """Files by content, the first of each, and how many have it."""
-    by_content: dict[str, list[pathlib.Path]] = collections.defaultdict(list)
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in SUFFIXES and path.stat().st_size >= LEAST and is_model(path):
-            with open(path, "rb") as file:
-                by_content[hashlib.file_digest(file, "sha256").hexdigest()].append(path)
-    return [(paths[0], len(paths)) for paths in by_content.values()]
+SLICE = 20_000  # characters of a corpus that are one text
+SLICES = 8  # of each corpus
+NAMES = 12  # added tokens that stand in random strings
+ALPHABET = [
+    *("a", "b", "E", "the", "ing", "Hello", "7", "2024", " ", "  ", "\n", "\t", ".", ",", "'s", "-", "_", "▁", "#"),
+    *("é", "e\u0301", "ß", "İ", "ﬁ", "½", "中", "文", "日本", "あ", "ア", "한", "ไทย", "ע", "م", "न"),
+    *("\u0301", "\u200d", "\u3000", "\xa0", "\u2028", "😀", "👩‍🚀", "\U0001f1e9", "\x00", "\x7f", "\ufffd"),
+]
+ENDS = (".json", ".model", ".spm", ".gguf", ".tiktoken", ".txt")
+WORST = ("differs", "failed")
 
 
-def is_model(path: pathlib.Path) -> bool:
-    """Whether it looks like a file of a tokenizer."""
-    with open(path, "rb") as file:
-        head = file.read(LEAST)
-    if path.suffix == ".json":
-        return path.name in ("tokenizer.json", "tekken.json") or b'"added_tokens"' in head
-    return path.suffix != ".gguf" or head.startswith(MAGIC)
+# ==== What there is ====
 
 
-def kind_of(path: pathlib.Path) -> str:
-    if path.suffix != ".json":
+def kind_of(path: pathlib.Path) -> str | None:
+    """The kind of a file, as a row of the table names it; None: it is none of a tokenizer."""
+    if path.suffix in (".model", ".spm"):
+        return "sentencepiece " + (attempt(lambda: type_of_model(path)) or "?")
+    if path.suffix in (".gguf", ".tiktoken"):
         return path.suffix[1:]
-    try:
-        model = json.loads(path.read_bytes()).get("model")
-    except (ValueError, AttributeError):
-        return "json"
-    return f"json {model.get('type', '?')}" if isinstance(model, dict) else "json"
+    if path.name == "vocab.txt":
+        return "vocab.txt"
+    if path.suffix != ".json" or path.stat().st_size < 2048:
+        return None
+    record = attempt(lambda: json.loads(path.read_bytes()))
+    if not isinstance(record, dict):
+        return None
+    if isinstance(record.get("model"), dict) and "vocab" in record["model"]:
+        return "tokenizer.json " + str(record["model"].get("type") or "without a type")
+    if "bpe_ranks" in record:
+        return "ranks in JSON"
+    return "tekken.json" if "vocab" in record and "config" in record else None
 
 
-# ==== References ====
+def type_of_model(path: pathlib.Path) -> str:
+    """Of a SentencePiece model, as its trainer_spec says."""
+    whole, kind = Message(path.read_bytes(), str(path)), 1
+    for value in whole.fields():
+        if value.number == 2:
+            spec = whole.message(value)
+            kind = next((spec.whole(each) for each in spec.fields() if each.number == 3), kind)
+    return TYPES.get(kind, str(kind))
 
 
-class OfTokenizers:
+def files(folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, str]]:
+    """Each file of a tokenizer once, with its kind."""
+    seen: set[bytes] = set()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in ENDS or not path.is_file() or (kind := kind_of(path)) is None:
+            continue
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest() if sys.version_info >= (3, 11) else file.read()
+        if digest not in seen:
+            seen.add(digest)
+            yield path, kind
+
+
+# ==== One file ====
+
+
+def texts_of(names: Sequence[str], corpora: Sequence[str], strings: int, rng: random.Random) -> list[str]:
+    chosen = rng.sample(list(names), min(NAMES, len(names)))
+    made = ["".join(rng.choices([*ALPHABET, *chosen], k=rng.randrange(16))) for _ in range(strings)]
+    for corpus in corpora:
+        text = pathlib.Path(corpus).read_text(encoding="utf-8", errors="ignore")
+        step = max(1, len(text) // SLICES)
+        made += [text[at : at + SLICE] for at in range(0, len(text), step)]
+    return made
+
+
+class JsonFile(model_campaign.Subject):
+    """Both tokenizers of a tokenizer.json."""
+
     def __init__(self, path: pathlib.Path) -> None:
         from tokenizers import Tokenizer
 
-        self._all = Tokenizer.from_file(str(path))
-        self._all.no_truncation()
-        self._all.no_padding()
-
-    def encode(self, text: str) -> tuple[list[int], list[int]]:
-        made = self._all.encode(text, add_special_tokens=False)
-        return made.ids, [start for start, _ in made.offsets]
-
-    def decode(self, ids: list[int]) -> str | None:
-        text: str = self._all.decode(ids, skip_special_tokens=False)
-        return text
+        text = path.read_text(encoding="utf-8")
+        self.ours = streamtok.Encoding.from_file(path)
+        self.theirs, self.cutting = (attempt(lambda: Tokenizer.from_str(text)) for _ in range(2))
+        if self.theirs is not None:
+            self.theirs.no_truncation()
+            self.theirs.no_padding()
+        plain = json.loads(text) | {"truncation": None, "padding": None, "post_processor": None}
+        self.without_post = attempt(lambda: Tokenizer.from_str(json.dumps(plain)))
 
 
-class OfSentencePiece:
-    def __init__(self, path: pathlib.Path) -> None:
-        from sentencepiece import SentencePieceProcessor
-
-        self._all = SentencePieceProcessor(model_file=str(path))
-
-    def encode(self, text: str) -> tuple[list[int], None]:
-        return self._all.encode(text), None
-
-    def decode(self, ids: list[int]) -> None:
-        return None  # control symbols and damaged bytes are decoded as tokenizers does it
+def compare_json(path: pathlib.Path, corpora: Sequence[str], strings: int) -> dict[str, str]:
+    subject, rng = JsonFile(path), random.Random(str(path))
+    if subject.theirs is None:
+        return {"verdict": "loads", "reason": "tokenizers refuses it"}
+    names = [token["content"] for token in json.loads(path.read_bytes()).get("added_tokens") or []]
+    check_all(subject, rng, texts_of(names, corpora, strings, rng))
+    return {"verdict": "same", "reason": ""}
 
 
-REFERENCES: dict[str, Any] = {".json": OfTokenizers, ".model": OfSentencePiece}
+def compare_sentencepiece(path: pathlib.Path, corpora: Sequence[str], strings: int) -> dict[str, str]:
+    import sentencepiece
+
+    ours, rng = streamtok.Encoding.from_file(path), random.Random(str(path))
+    theirs: Any = attempt(lambda: sentencepiece.SentencePieceProcessor(model_file=str(path)))
+    if theirs is None:
+        return {"verdict": "loads", "reason": "sentencepiece refuses it"}
+    subject: Any = type("Pair", (), {"ours": ours})
+    for text in texts_of((), corpora, strings, rng):
+        if "\x00" in text:
+            continue  # sentencepiece reads such a text to its end, other programs that use it do not
+        want = theirs.encode(text)
+        same("encode", text, ours.encode(text, disallowed_special=()), want)
+        same("stream", text, streamed(subject, rng, text, disallowed_special=()), want)
+        numpy = ours.encode_to_numpy(text.encode(), num_threads=2, disallowed_special=())
+        same("threads", text, numpy.tolist(), want)
+        same("decode", want, ours.decode(want), theirs.decode(want))
+    return {"verdict": "same", "reason": ""}
 
 
-def reference_of(path: pathlib.Path) -> tuple[Any, str]:
-    """(a reference, why there is none)"""
-    kind = REFERENCES.get(path.suffix) if path.name != "tekken.json" else None
-    if kind is None:
-        return None, ""
+def is_refused_there(path: pathlib.Path, kind: str) -> bool:
+    """Whether the library that a kind of file comes from refuses a file, too."""
+    if kind.startswith("tokenizer.json"):
+        from tokenizers import Tokenizer
+
+        return attempt(lambda: Tokenizer.from_file(str(path))) is None
+    if kind.startswith("sentencepiece"):
+        import sentencepiece
+
+        return attempt(lambda: sentencepiece.SentencePieceProcessor(model_file=str(path))) is None
+    return False
+
+
+def one(path: pathlib.Path, kind: str, corpora: Sequence[str], strings: int) -> dict[str, str]:
+    """The verdict on a file and its reason."""
     try:
-        return kind(path), ""
-    except ImportError:
-        return None, ""
-    except BaseException as error:  # a panic of tokenizers is no Exception
-        if isinstance(error, KeyboardInterrupt | MemoryError):
-            raise
-        return None, str(error) or type(error).__name__
-
-
-# ==== Comparing ====
-
-
-def difference(enc: Any, reference: Any, texts: list[str], rng: random.Random) -> str:
-    """What differs first; "" where nothing does."""
-    for text in texts:
-        try:
-            want, starts = reference.encode(text)
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | MemoryError):
-                raise
-            continue
-        said = f" of {text[:40]!r}"
-        try:
-            ids, places = enc.encode_with_offsets(text, allowed_special="all")
-        except ValueError as error:
-            if "no token" in str(error):  # documented: a byte without a token
-                continue
-            raise
-        if ids.tolist() != want:
-            return f"ids{said}"
-        if streamed(enc, text, rng) != want:
-            return f"ids of a stream{said}"
-        if starts is not None and enc.has_places and places.tolist() != starts:
-            return f"places{said}"
-        decoded = reference.decode(want)
-        if decoded is not None and enc.decode(want) != decoded:
-            return f"decoded text{said}"
-    return ""
-
-
-def streamed(enc: Any, text: str, rng: random.Random) -> list[int]:
-    stream, ids, at = enc.stream_encoder(allowed_special="all"), [], 0
-    while at < len(text):
-        size = rng.choice((1, 3, 20, 500))
-        ids += stream.feed(text[at : at + size]).tolist()
-        at += size
-    return ids + stream.flush().tolist()
-
-
-class Loaded:
-    """An encoding, and whether places are compared: a post-processor that trims them moves those of tokenizers."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self._enc = streamtok.Encoding.from_file(path)
-        self.has_places = path.suffix == ".json" and b'"trim_offsets": true' not in path.read_bytes()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._enc, name)
-
-
-def verdict(path: pathlib.Path, texts: list[str], strings: int, seed: int) -> tuple[str, str]:
-    """(verdict, reason)"""
-    rng = random.Random(f"{seed} {path.name}")
-    reference, why = reference_of(path)
-    try:
-        enc = Loaded(path)
+        if kind.startswith("tokenizer.json"):
+            return compare_json(path, corpora, strings)
+        if kind.startswith("sentencepiece"):
+            return compare_sentencepiece(path, corpora, strings)
+        streamtok.Encoding.from_file(path)
+        return {"verdict": "loads", "reason": "there is no reference for this kind here"}
     except streamtok.VocabularyError as error:
-        return ("both", why) if why else ("refused", error.reason)
+        return {"verdict": "both" if is_refused_there(path, kind) else "refused", "reason": str(error.reason)}
+    except Difference as found:
+        return {"verdict": "differs", "reason": json.dumps(found.facts)[:600]}
     except Exception as error:
-        return "differs", f"from_file raises {type(error).__name__}: {error}"
-    if why:
-        return "alone", why
-    if reference is None:
-        return "loads", ""
-    record = {"model": {"vocab": enc.get_vocab()}, "added_tokens": []}
-    said = difference(enc, reference, texts + random_models.random_texts(rng, record, strings), rng)
-    return ("differs", said) if said else ("same", "")
+        return {"verdict": "failed", "reason": f"{type(error).__name__}: {error}"[:600]}
 
 
-def slices(paths: list[pathlib.Path]) -> list[str]:
-    """Parts of texts, a few thousand characters each, of 200,000 at most of each text."""
-    found = []
-    for path in paths:
-        text = path.read_text("utf-8")[:200_000]
-        found += [text[at : at + 4000] for at in range(0, len(text), 4000)]
-    return found
+# ==== All files ====
+
+
+def alone(path: pathlib.Path, kind: str, options: argparse.Namespace) -> dict[str, str]:
+    """The same in a process of its own, which may die or take too long."""
+    command = [sys.executable, __file__, str(path), "--kind", kind, "--strings", str(options.strings)]
+    command += [part for corpus in options.corpus for part in ("--corpus", corpus)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds)
+        found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        found = {"verdict": "failed", "reason": f"it took more than {options.seconds} s"}
+    except (IndexError, ValueError):
+        found = {"verdict": "failed", "reason": f"status {done.returncode}: {done.stderr[-300:]}"}
+    print(f"{found['verdict']:8} {path}: {found['reason'][:200]}", file=sys.stderr, flush=True)
+    return {"file": str(path), "kind": kind, **found}
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def tables(rows: Sequence[dict[str, str]]) -> str:
+    """What was found, as Markdown."""
+    lines = ["| file | kind | verdict | reason |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(cell(row[key]) for key in ('file', 'kind', 'verdict', 'reason'))} |" for row in rows]
+    verdicts = sorted({row["verdict"] for row in rows})
+    lines += ["", f"| kind | files | {' | '.join(verdicts)} |", f"|---|--:|{'--:|' * len(verdicts)}"]
+    for kind in sorted({row["kind"] for row in rows}):
+        counts = collections.Counter(row["verdict"] for row in rows if row["kind"] == kind)
+        lines.append(f"| {kind} | {counts.total()} | {' | '.join(str(counts[each]) for each in verdicts)} |")
+    return "\n".join(lines)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--texts", type=pathlib.Path, nargs="*", default=[], help="files of UTF-8")
-    parser.add_argument("--strings", type=int, default=300, help="random strings a file")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=pathlib.Path, help="where to write the rows")
-    arguments = parser.parse_args()
-    texts, rows = slices(arguments.texts), []
-    for path, count in found(arguments.folder):
-        name = str(path.relative_to(arguments.folder))
-        rows.append([name, kind_of(path), count, *verdict(path, texts, arguments.strings, arguments.seed)])
-        print(*rows[-1][3:4], name, rows[-1][4][:100], file=sys.stderr, flush=True)
-    totals: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for _, kind, _, what, _ in rows:
-        totals[kind][what] += 1
-    verdicts = ("same", "loads", "alone", "refused", "both", "differs")
-    lines = [[kind, *(counts[each] for each in verdicts)] for kind, counts in sorted(totals.items())]
-    print(campaign.table(["kind", *verdicts], lines), end="\n\n")
-    cells = [[*row[:4], row[4].replace("|", "\\|").replace("\n", " ")[:160]] for row in rows]
-    print(campaign.table(["file", "kind", "copies", "verdict", "reason"], cells))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, ensure_ascii=False, indent=1))
-    return int(any(row[3] == "differs" for row in rows))
+    parser.add_argument("--corpus", action="append", default=[], help="a file of UTF-8; may be repeated")
+    parser.add_argument("--strings", type=int, default=300, help="random strings for each file")
+    parser.add_argument("--seconds", type=int, default=300, help="for each file")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=pathlib.Path, help="the rows, as JSON")
+    parser.add_argument("--kind", help=argparse.SUPPRESS)  # FOLDER is one file
+    options = parser.parse_args()
+    if options.kind:
+        print(json.dumps(one(options.folder, options.kind, options.corpus, options.strings)))
+        return 0
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder} is no folder")
+    with ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(lambda found: alone(*found, options), files(options.folder)))
+    print(tables(rows))
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return int(any(row["verdict"] in WORST for row in rows))
 
 
 if __name__ == "__main__":

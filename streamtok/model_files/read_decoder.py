@@ -37,7 +37,19 @@ def _of_ctc(step: Field) -> Spelled:
     return Spelled(once=(step.member("pad_token").text(), blank), cleaned=flag(step, "cleanup"))
 
 
-_ALONE = {"WordPiece": _of_wordpiece, "BPEDecoder": _of_bpe, "CTC": _of_ctc}
+def _of_sentencepiece(step: Field) -> Spelled:
+    """What sentencepiece.py writes, of a file that says the same in other words."""
+    fewer, prefix = flag(step, "remove_extra_whitespaces"), flag(step, "add_dummy_prefix")
+    return Spelled(
+        mark=step.member("mark").text(),
+        first_loses_mark=fewer or prefix,
+        has_bytes=flag(step, "byte_fallback"),
+        fronts=1 + fewer if fewer or prefix else 0,
+        unknown=(step.member("unknown").text(), step.member("unk_surface").text()),
+    )
+
+
+_ALONE = {"WordPiece": _of_wordpiece, "BPEDecoder": _of_bpe, "CTC": _of_ctc, "SentencePiece": _of_sentencepiece}
 
 
 def read_spelling(field: Field) -> Spelled:

@@ -25,7 +25,7 @@ from .model import Model, parts_of
 from .wire import Message, Value
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER, _UNUSED, _BYTE = range(1, 7)
-_TYPES = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
+TYPES = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
 _UNIGRAM, _BPE = 1, 2
 _MARK = "\u2581"
 _MOST_RUNS = 16
@@ -51,6 +51,7 @@ class _Rules(NamedTuple):
     type: int = 1
     suffix: bool = False
     byte_fallback: bool = False
+    surface: str = " \u2047 "
     charsmap: bytes = b""
     name: str = ""
     prefix: bool = True
@@ -130,6 +131,8 @@ def _trainer(message: Message, rules: _Rules) -> _Rules:
             rules = rules._replace(suffix=message.flag(value))
         elif value.number == 35:
             rules = rules._replace(byte_fallback=message.flag(value))
+        elif value.number == 44:
+            rules = rules._replace(surface=message.text(value))
     return rules
 
 
@@ -167,7 +170,7 @@ def _check_denormalizer(message: Message) -> None:
 
 def _check_rules(rules: _Rules, whole: Message) -> None:
     if rules.type != _BPE:
-        kind = _TYPES.get(rules.type, rules.type)
+        kind = TYPES.get(rules.type, rules.type)
         raise VocabularyError(
             f"trainer_spec.model_type: the model is of type {shown(kind)}; BPE and Unigram are supported, and others "
             "split in other ways",
@@ -374,6 +377,15 @@ def _scored_record(pieces: list[_Piece], rules: _Rules, unknown: int) -> dict[st
         for place, piece in enumerate(pieces)
         if piece.kind in (_UNKNOWN, _CONTROL)
     ]
+    record["decoder"] = {
+        "type": "SentencePiece",
+        "mark": _MARK,
+        "unknown": pieces[unknown].text,
+        "unk_surface": rules.surface,
+        "add_dummy_prefix": rules.prefix,
+        "remove_extra_whitespaces": rules.fewer_blanks,
+        "byte_fallback": rules.byte_fallback,
+    }
     record["normalizer"] = {
         "type": "SentencePiece",
         "precompiled_charsmap": base64.b64encode(rules.charsmap).decode(),

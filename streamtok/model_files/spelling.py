@@ -29,6 +29,9 @@ class Spelled(NamedTuple):
     cleaned: the blanks in front of points, and in contractions of English, go.
     ended: what a token ends with that has a blank behind it, unless it is the last one: it goes.
     once: of equal tokens in a row one counts; (what goes, with `cleaned` what stands for a blank). None: all count.
+    fronts: with `mark` and `first_loses_mark`, the rule of SentencePiece: one mark goes, in front of the first token,
+        and with 2 in front of each token that has no text in front of it. 0: all marks of the first token go.
+    unknown: (a token, what it becomes as text), as SentencePiece has it.
     """
 
     replaced: tuple[tuple[str, str], ...] = ()
@@ -42,10 +45,12 @@ class Spelled(NamedTuple):
     cleaned: bool = False
     ended: str = ""
     once: tuple[str, str] | None = None
+    fronts: int = 0
+    unknown: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         """Without what was added later and is not used: it goes into fingerprints (description.py)."""
-        later = {"ended": self.ended, "once": self.once}
+        later = {"ended": self.ended, "once": self.once, "fronts": self.fronts, "unknown": self.unknown}
         named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
         return f"Spelled({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
@@ -130,15 +135,19 @@ class Spelling:
         """By id: (the bytes of a token, whether it stands for a byte); the same of a token that stands first."""
         names = self._names()
         later: list[bytes | None] = [None] * (max(names, default=-1) + 1)
+        unknown, surface = self.rules.unknown or ("", "")
         for token, name in names.items():
-            later[token] = name
+            later[token] = surface.encode() if unknown and name == unknown.encode() else name
         for pattern, content in self.rules.replaced:
             old, new = pattern.encode(), content.encode()
             later = [None if name is None else name.replace(old, new) for name in later]
         mark, first = self.rules.mark.encode(), later
         if mark:
             later = [None if name is None else name.replace(mark, b" ") for name in first]
-            gone = [None if name is None else name.replace(mark, b"") for name in first]
+            if self.rules.fronts:
+                gone = [None if name is None else name.removeprefix(mark).replace(mark, b" ") for name in first]
+            else:
+                gone = [None if name is None else name.replace(mark, b"") for name in first]
             first = gone if self.rules.first_loses_mark else later
         if self.rules.apart:
             first = later
@@ -161,6 +170,11 @@ class Spelling:
     def looks_back(self) -> bool:
         """Whether what an id becomes depends on the one in front of it."""
         return bool(self.rules.ended) or self.rules.once is not None
+
+    @property
+    def opens(self) -> bool:
+        """Whether an id is as the first one as long as there is no text in front of it."""
+        return self.rules.fronts == 2
 
     @lazy
     def ends(self) -> bytes:
@@ -195,8 +209,10 @@ class Spelling:
             found = [table[token] for token in given]
         except IndexError:
             found = [table[token] if token < len(table) else None for token in given]
-        if found and not later and first is not table:
-            found[0] = first[given[0]] if given[0] < len(first) else None
+        for i in range(len(found) if not later and first is not table else 0):
+            found[i] = first[given[i]] if given[i] < len(first) else None
+            if found[i] or not self.opens:
+                break
         if None in found:
             raise KeyError(f"Invalid token for decoding: {given[found.index(None)]}")
         if self.looks_back:

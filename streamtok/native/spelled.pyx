@@ -76,6 +76,7 @@ cdef class SpelledStream:
     cdef Py_ssize_t most
     cdef bint runs  # bytes that stand together are characters only if all of them are
     cdef bint skip_special
+    cdef bint opens  # an id is as the first one as long as there is no text in front of it
     cdef bint looks_back, once  # what an id becomes depends on the one in front; of equal ones in a row one counts
     cdef bytes ends
     cdef Place at
@@ -85,7 +86,7 @@ cdef class SpelledStream:
         self.mode = errors.encode()
         self.character, self.most = spelling.rules.cut
         self.runs = errors == "replace" and spelling.rules.has_bytes
-        self.once = spelling.rules.once is not None
+        self.once, self.opens = spelling.rules.once is not None, spelling.opens
         self.looks_back = spelling.looks_back
         self.ends = spelling.ends if self.looks_back else b""
         self.at = self.begin()
@@ -158,20 +159,26 @@ cdef class SpelledStream:
             return self._in_runs(given, pieces, at)
         text, cut = self._plain(at.cut + b"".join(pieces), False)
         text, left = self._without_front(text, at.left)
-        return text, place_at(1 + <Py_ssize_t>given[-1], left, at.run, 0, False, cut)
+        return text, place_at(self._begun(given, pieces, at), left, at.run, 0, False, cut)
+
+    cdef Py_ssize_t _begun(self, list given, list pieces, Place at):
+        """What a place says of the id in front of it: 1 + the id; 0: what comes is as the first id."""
+        return 0 if self.opens and not at.begun and not any(pieces) else 1 + <Py_ssize_t>given[-1]
 
     cdef list _pieces(self, list given, Py_ssize_t begun):
         """The bytes of each id as its token has them."""
         cdef list pieces = [], table = self.table
         cdef Py_ssize_t token
+        cdef bint first = not begun
         if table is None:
             (table, self.kinds), (self.first, self.first_kinds) = self.spelling.tables
             self.table = table
         for i in range(len(given)):
             token = given[i]
-            piece = (table if begun or i else self.first)[token] if token < len(table) else None
+            piece = (self.first if first else table)[token] if token < len(table) else None
             if piece is None:
                 raise KeyError(f"Invalid token for decoding: {token}")
+            first = first and self.opens and not piece
             if self.looks_back:
                 if begun and self.once and token == begun - 1:
                     piece = b""
@@ -230,7 +237,7 @@ cdef class SpelledStream:
         left = at.left
         if left:
             text, left = self._without_front(text, left)
-        return text, place_at(1 + <Py_ssize_t>given[-1], left, run, size, broken, (<char *>cut)[:cut_size])
+        return text, place_at(self._begun(given, pieces, at), left, run, size, broken, (<char *>cut)[:cut_size])
 
     cdef tuple _without_front(self, str text, Py_ssize_t left):
         while left and text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import random
 import struct
@@ -320,6 +321,11 @@ def test_trained_models(tmp_path, options):
         ids = reference.encode(text)
         assert enc.encode(text, disallowed_special=()) == ids, text
         assert streamed(enc, text, rng, disallowed_special=()) == ids, text
+        assert enc.decode(ids) == reference.decode(ids), text
+        decoder = enc.stream_decoder()
+        cuts = sorted({0, len(ids), *(rng.randrange(len(ids) + 1) for _ in range(3))})
+        parts = [decoder.feed(ids[a:b]) for a, b in itertools.pairwise(cuts)]
+        assert "".join(parts) + decoder.flush() == reference.decode(ids), text
 
 
 def test_a_model_that_is_no_file_of_tokenizers_is_not_saved_as_one(tmp_path):
