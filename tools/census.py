@@ -15,8 +15,8 @@ their verdict is "loads".
 
 The table has a row for each file: its kind, the verdict, and the reason or the first difference. Verdicts: same;
 differs; loads, with nothing to compare; refused; both, if that library refuses it, too; failed, if it took too long,
-the process died, or the error is none that is documented. Totals follow, by kind. Exit status: 0 nothing differed or failed, 1 something did,
-2 wrong usage.
+the process died, or the error is none that is documented. Totals follow, by kind. Exit status: 0 nothing differed or
+failed, 1 something did, 2 wrong usage.
 """
 
 from __future__ import annotations

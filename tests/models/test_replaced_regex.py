@@ -13,7 +13,7 @@ def test_replace_of_a_regex(tmp_path, regex, content):
     Both.of(tmp_path, record(normalizer=step)).check(texts(30, 200, "ab", "  "))
 
 
-@pytest.mark.parametrize("regex", [" {2,}", "a|bc", r"\s+?", "(?=a)b", "(", "a*"])
+@pytest.mark.parametrize("regex", ["a|bc", r"\s+?", "(?=a)b", "(", "a*"])
 def test_replace_of_another_regex_is_refused(tmp_path, regex):
     step = {"type": "Replace", "pattern": {"Regex": regex}, "content": "x"}
     assert "Regex" in refusal(tmp_path, record(normalizer=step))
