@@ -15,6 +15,7 @@ import click
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..files.suffixes import IDS_FORMATS, ids_format_to_read
+from ..model_files.spelling import Begun, bytes_behind, last_bytes
 from .options import ENCODING, Given, file_names, looks_like_path, option, takes
 from .outputs import check_sources, ids_dtype, open_input, open_output, usage
 
@@ -65,10 +66,12 @@ def command(given: Given) -> None:
             for source, stream, each in zip(sources, streams, formats)
         ]
         write = opened.enter_context(open_output(given.output))
-        position = 0
+        position, place = 0, Begun()
         for ids in itertools.chain.from_iterable(arrays):
-            write(bytes_of(encoding, ids, position))
+            text, place = bytes_of(encoding, place, ids, position)
+            write(text)
             position += len(ids)
+        write(last_bytes(encoding, place))
 
 
 class _Source:
@@ -121,11 +124,11 @@ class _Source:
             )
 
 
-def bytes_of(encoding: Encoding, ids: Any, position: int) -> bytes:
-    """The bytes of ids that stand behind `position` others. Raises ValueError naming the id that the encoding lacks."""
+def bytes_of(encoding: Encoding, place: Begun, ids: Any, position: int) -> tuple[bytes, Begun]:
+    """bytes_behind() of ids that stand behind `position` others. Raises ValueError naming the id that the encoding
+    lacks."""
     try:
-        text: bytes = encoding._bytes_of(ids, position > 0)
-        return text
+        return bytes_behind(encoding, place, ids)
     except (KeyError, OverflowError, ValueError):
         for index, token in enumerate(ids.tolist()):
             try:

@@ -10,6 +10,7 @@ import click
 
 from ..errors import shortened
 from ..files.suffixes import IDS_FORMATS
+from ..model_files.spelling import Begun, last_bytes
 from ..view import LIMIT
 from ..view.page import Column, joined
 from .decode import bytes_of
@@ -152,8 +153,10 @@ class _Ids:
             from ..dataset.reading import encoding_of
 
             encoding_of(self._dataset, column.encoding)  # raises where it is another
+        place = Begun()
         for at in range(0, len(self._ids), _CHUNK):
             ids = self._ids[at : at + _CHUNK]
-            text = bytes_of(column.encoding, ids, at)
+            text, place = bytes_of(column.encoding, place, ids, at)
             column.take(ids)
             yield text
+        yield last_bytes(column.encoding, place)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import VocabularyError, short_file_names, shown
+from ..errors import VocabularyError, short_file_names
 from ..load import read_file
 from ..native.gate import is_utf8
 from ..native.listing import ListError, Listing, list_spans
@@ -122,20 +122,7 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     check_added(parts.added, tokens.find, tokens.name_of, len(tokens.ids), path)
     model = Model(path, whole.value, *parts.model.pack(tokens, parts), parts, tokens.empty)
     parts.model.check(parts, model.added_names.decoded, tokens)
-    _check_ends(model)
     return model
-
-
-def _check_ends(model: Model) -> None:
-    """Refuses a decoder whose suffix stands inside of a token: there it is a blank, unless nothing comes behind."""
-    ended = b"" if model.parts.spelled is None else model.parts.spelled.ended.encode()
-    for name in model.names().values() if ended else ():
-        if 0 <= name.find(ended) < len(name) - len(ended):
-            raise VocabularyError(
-                f"decoder.suffix: the token {shown(name.decode())} holds {shown(ended.decode())} in front of its end: "
-                "not supported",
-                model.name,
-            )
 
 
 def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]:

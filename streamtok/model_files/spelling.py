@@ -7,8 +7,8 @@ spelling.tables           what native/spelled.pyx makes its text of. As Hugging 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..native.steps import lazy
 
@@ -27,7 +27,7 @@ class Spelled(NamedTuple):
     apart: a blank stands in front of each token but the first.
     going_on: what a token begins with that goes on in a word: it goes, and no blank stands there; None: none does.
     cleaned: the blanks in front of points, and in contractions of English, go.
-    ended: what a token ends with that has a blank behind it, unless it is the last one: it goes.
+    ended: what is a blank wherever it stands in a token; nothing in the last one. Most tokens have it at their end.
     once: of equal tokens in a row one counts; (what goes, with `cleaned` what stands for a blank). None: all count.
     fronts: with `mark` and `first_loses_mark`, the rule of SentencePiece: one mark goes, in front of the first token,
         and with 2 in front of each token that has no text in front of it. 0: all marks of the first token go.
@@ -105,10 +105,6 @@ def _without(name: bytes | None, text: str) -> bytes | None:
     return name if name is None or not text else name.replace(text.encode(), b"")
 
 
-def _without_end(name: bytes | None, end: bytes) -> bytes | None:
-    return name if name is None else name.removesuffix(end)
-
-
 def _with_bytes(names: list[bytes | None], has_bytes: bool) -> _Table:
     """Tokens as <0x41> become the byte that they stand for."""
     kinds = bytearray(len(names))
@@ -160,7 +156,8 @@ class Spelling:
             blank = self.rules.once[1].encode()
             later = first = [None if name is None else name.replace(blank, b" ") for name in later]
         if self.rules.ended:
-            later = first = [_without_end(name, self.rules.ended.encode()) for name in later]
+            ended = self.rules.ended.encode()
+            later = first = [None if name is None else name.partition(ended)[0] for name in later]
         if self.rules.has_letters:
             later, first = list(map(_in_letters, later)), list(map(_in_letters, first))
         made = _with_bytes(later, self.rules.has_bytes)
@@ -177,21 +174,23 @@ class Spelling:
         return self.rules.fronts == 2
 
     @lazy
-    def ends(self) -> bytes:
-        """By id, where some tokens have a blank behind them: whether it is one of these."""
+    def tails(self) -> list[tuple[bytes, bytes]]:
+        """By id: what a token that holds `ended` is from there on, with an id behind it, and as the last one."""
         names, ended = self._names(), self.rules.ended.encode()
-        found = bytearray(max(names, default=-1) + 1)
+        found = [(b"", b"")] * (max(names, default=-1) + 1)
         for token, name in names.items() if ended else ():
-            found[token] = name.endswith(ended)
-        return bytes(found)
+            if ended in name:
+                tail = name[name.index(ended) :]
+                found[token] = tail.replace(ended, b" "), tail.replace(ended, b"")
+        return found
 
     def token(self, token: int) -> bytes:
         """The bytes of an id that is not the first one. KeyError: it is unknown."""
         return self._pieces([token], True)[0]
 
-    def pieces(self, ids: Iterable[int], later: bool = False) -> list[bytes]:
+    def pieces(self, ids: Iterable[int], later: bool = False, last: bool = True) -> list[bytes]:
         """The bytes of each id, those that begin a text first, unless `later`; joined, they are bytes_of()."""
-        found = self._pieces(list(ids), later)
+        found = self._pieces(list(ids), later, last)
         character, most = self.rules.cut
         cut = character.encode()
         for i in range(0 if later else len(found)):
@@ -201,8 +200,9 @@ class Spelling:
                 break
         return found
 
-    def _pieces(self, given: list[int], later: bool) -> list[bytes]:
-        """The bytes of each id as its token has them. KeyError: an unknown id. later: ids stand in front of these."""
+    def _pieces(self, given: list[int], later: bool, last: bool = True) -> list[bytes]:
+        """The bytes of each id as its token has them. KeyError: an unknown id. later: ids stand in front of these.
+        last: none stands behind them."""
         (table, _), (first, _) = self.tables
         found: list[bytes | None]
         try:
@@ -216,18 +216,55 @@ class Spelling:
         if None in found:
             raise KeyError(f"Invalid token for decoding: {given[found.index(None)]}")
         if self.looks_back:
-            return self._joined(given, found)  # type: ignore[arg-type]
+            return self._joined(given, found, last)  # type: ignore[arg-type]
         return found  # type: ignore[return-value]
 
-    def _joined(self, given: list[int], found: list[bytes]) -> list[bytes]:
+    def _joined(self, given: list[int], found: list[bytes], last: bool) -> list[bytes]:
         """What depends on the id in front."""
         for i in range(1, len(found)):
             if self.rules.once is not None and given[i] == given[i - 1]:
                 found[i] = b""
-            elif self.rules.ended and self.ends[given[i - 1]]:
-                found[i] = b" " + found[i]
+            elif self.rules.ended:
+                found[i] = self.tails[given[i - 1]][0] + found[i]
+        if found and last and self.rules.ended:
+            found[-1] += self.tails[given[-1]][1]
         return found
 
-    def bytes_of(self, ids: Iterable[int], later: bool = False) -> bytes:
-        """The bytes of a text. KeyError: an unknown id. later: ids stand in front of these."""
-        return b"".join(self.pieces(ids, later))
+    def bytes_of(self, ids: Iterable[int], later: bool = False, last: bool = True) -> bytes:
+        """The bytes of a text. KeyError: an unknown id. later: ids stand in front of these. last: None stands behind
+        them."""
+        return b"".join(self.pieces(ids, later, last))
+
+
+# ==== Ids that come in parts ====
+
+
+class Begun(NamedTuple):
+    """A place between two ids of a text, in front of which are: bytes; and ids that what follows depends on, from the
+    first one on while there are no bytes."""
+
+    has_bytes: bool = False
+    ids: Sequence[int] = ()
+
+
+def bytes_behind(encoding: Any, place: Begun, ids: Any) -> tuple[bytes, Begun]:
+    """(the bytes of a text that the next ids add, the place behind them). Those of all parts and last_bytes() are
+    decode_bytes() of all ids. ids: an array. KeyError: an unknown id."""
+    spelling = encoding._spelling
+    if spelling is None:
+        return encoding._bytes_of(ids), place
+    known = [*place.ids, *ids.tolist()]
+    data: bytes = spelling.bytes_of(known, place.has_bytes, False)
+    if place.has_bytes:
+        data = data[len(spelling.bytes_of(place.ids, True, False)) :]
+    has_bytes = place.has_bytes or bool(data)
+    return data, Begun(has_bytes, known[len(known) - spelling.looks_back :] if has_bytes else known)
+
+
+def last_bytes(encoding: Any, place: Begun) -> bytes:
+    """What the end of a text adds to the bytes of its parts."""
+    spelling = encoding._spelling
+    if spelling is None:
+        return b""
+    whole: bytes = spelling.bytes_of(place.ids, place.has_bytes)
+    return whole[len(spelling.bytes_of(place.ids, place.has_bytes, False)) :]

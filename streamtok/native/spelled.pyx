@@ -78,7 +78,7 @@ cdef class SpelledStream:
     cdef bint skip_special
     cdef bint opens  # an id is as the first one as long as there is no text in front of it
     cdef bint looks_back, once  # what an id becomes depends on the one in front; of equal ones in a row one counts
-    cdef bytes ends
+    cdef list tails
     cdef Place at
 
     def __cinit__(self, spelling, Decoder decoder not None, str errors not None, bint skip_special, single=None):
@@ -88,7 +88,7 @@ cdef class SpelledStream:
         self.runs = errors == "replace" and spelling.rules.has_bytes
         self.once, self.opens = spelling.rules.once is not None, spelling.opens
         self.looks_back = spelling.looks_back
-        self.ends = spelling.ends if self.looks_back else b""
+        self.tails = spelling.tails if self.looks_back and not self.once else []
         self.at = self.begin()
 
     cpdef Place begin(self):
@@ -182,8 +182,8 @@ cdef class SpelledStream:
             if self.looks_back:
                 if begun and self.once and token == begun - 1:
                     piece = b""
-                elif begun and not self.once and self.ends[begun - 1]:
-                    piece = b" " + <bytes>piece
+                elif begun and not self.once:
+                    piece = <bytes>self.tails[begun - 1][0] + <bytes>piece
                 begun = 1 + token
             pieces.append(piece)
         return pieces
@@ -193,7 +193,8 @@ cdef class SpelledStream:
         cdef Text out = Text()
         if self.runs:
             out.end_run(at.run, at.size, len(at.cut))
-        text = out.text() if self.runs else self._plain(at.cut, True)[0]
+        tail = self.tails[at.begun - 1][1] if at.begun and self.looks_back and not self.once else b""
+        text = out.text() if self.runs else self._plain(at.cut + tail, True)[0]
         return self._without_front(text, at.left)[0]
 
     cdef tuple _plain(self, bytes data, bint final):

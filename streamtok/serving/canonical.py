@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..checks import id_array
+from ..model_files.spelling import Begun, bytes_behind, last_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,10 +49,9 @@ class CanonicalCheck:
         self._begin()
 
     def _begin(self) -> None:
-        self._silent: Ids = np.empty(0, np.uint32)  # ids from the first one on that have no bytes so far
-        self._last = self._silent  # the last id, where what the next one becomes depends on it
-        self._begun = False  # bytes have come
-        self._given = self._made = self._silent  # what the other one has no counterpart for yet: one of them is empty
+        self._place = Begun()
+        self._given: Ids = np.empty(0, np.uint32)
+        self._made = self._given  # what the other one has no counterpart for yet: one of them is empty
         self._compared = 0  # ids in front of them
         self.difference: int | None = None
 
@@ -76,7 +76,7 @@ class CanonicalCheck:
 
     def _feed(self, ids: Sequence[int] | TokenIds) -> None:
         row = np.array(id_array(ids), np.uint32)  # a copy: the text and the ids belong together
-        text = self._text(row)
+        text, self._place = bytes_behind(self._encoding, self._place, row)
         self._compare(row, self._stream.feed(text))
 
     def finish(self) -> int | None:
@@ -84,6 +84,8 @@ class CanonicalCheck:
         return self._change(CanonicalCheck._finish)
 
     def _finish(self) -> int | None:
+        if self.difference is None:
+            self._compare(self._given[:0], self._stream.feed(last_bytes(self._encoding, self._place)))
         if self.difference is None:
             self._compare(self._given[:0], self._stream.flush())
         if self.difference is None and (len(self._given) or len(self._made)):
@@ -93,23 +95,6 @@ class CanonicalCheck:
         self._begin()
         return difference
 
-    def _text(self, row: Ids) -> bytes:
-        """The bytes of the next ids. What goes from the beginning of a text may be more than its first id."""
-        if self._begun:
-            front = self._last
-            self._last = row[-1:] if len(row) else front
-            if not len(front):
-                return self._encoding._bytes_of(row, True)
-            return self._encoding._bytes_of(np.concatenate([front, row]), True)[
-                len(self._encoding._bytes_of(front, True)) :
-            ]
-        known = np.concatenate([self._silent, row])
-        text = self._encoding._bytes_of(known)
-        self._begun = bool(text)
-        self._last = known[len(known) - (self._begun and _looks_back(self._encoding)) :]
-        self._silent = known[:0] if text else known
-        return text
-
     def _compare(self, given: Ids, made: Ids) -> None:
         given, made = _joined(self._given, given), _joined(self._made, made)
         count = min(len(given), len(made))
@@ -118,11 +103,6 @@ class CanonicalCheck:
             self.difference = self._compared + place
         self._given, self._made = given[count:], made[count:]
         self._compared += count
-
-
-def _looks_back(enc: Encoding) -> bool:
-    """Whether what an id becomes depends on the one in front of it."""
-    return enc._spelling is not None and bool(enc._spelling.looks_back)
 
 
 def _joined(one: Ids, two: Ids) -> Ids:
