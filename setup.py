@@ -6,6 +6,7 @@ listed: a new one is picked up by the next build.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pathlib
 import platform
@@ -28,7 +29,23 @@ FLAGS = {
     # Threads may have stacks of 128 KB, as musl gives them, so no frame takes more than an eighth of that.
     "unix": ["-std=c11", "-O3", "-fvisibility=hidden", "-falign-functions=32", "-g0", "-Wframe-larger-than=16384"],
 }
-DIRECTIVES = {"language_level": 3, "binding": True, "freethreading_compatible": True}
+# Where Cython's C is. It calls the core, and a call takes as long with -O1, which compiles in half the time.
+GLUE = "build/"
+QUICK = {"-O3": "-O1", "/O2": "/O1"}
+# The modules that loop over ids: with -O1 they take a tenth longer, with -O2 a batch of lists a thirtieth.
+LOOPS = ("decode", "ids", "lists", "texts")
+# Functions are as plain as those of C modules, with their signatures as text, and classes are not prepared for pickles:
+# all that would be a third of the C that has to be compiled.
+DIRECTIVES = {
+    "language_level": 3,
+    "freethreading_compatible": True,
+    "binding": False,
+    "embedsignature": True,
+    "embedsignature.format": "clinic",
+    "auto_pickle": False,
+    "optimize.unpack_method_calls": False,
+    "emit_code_comments": False,
+}
 
 
 def found(folder: str, *patterns: str) -> list[str]:
@@ -107,6 +124,8 @@ def flags(source: str, compiler: str, tag: str) -> list[str]:
     plain = FLAGS["msvc" if compiler == "msvc" else "unix"]
     if is_quick():
         plain = [{"-O3": "-O1", "/O2": "/Od"}.get(flag, flag) for flag in plain]
+    elif source.startswith(GLUE):
+        plain = plain if pathlib.Path(source).stem in LOOPS else [QUICK.get(flag, flag) for flag in plain]
     if compiler != "msvc" or "amd64" not in tag:
         return plain
     own = INSTRUCTIONS.get(pathlib.Path(source).stem.rpartition("_")[2])
@@ -145,9 +164,14 @@ class BuildLibrary(build_ext):
                 )
             return made
 
+        def takes_longer(source: str) -> tuple[bool, int]:
+            return "/tiers/" in source, os.path.getsize(source)
+
+        longest_first = sorted(extension.sources, key=takes_longer, reverse=True)
         # The class that runs Microsoft's compiler cannot be used by several threads.
         with ThreadPoolExecutor(os.cpu_count() if compiler.compiler_type == "unix" else 1) as pool:
-            return list(pool.map(compiled, extension.sources))
+            made = dict(zip(longest_first, pool.map(compiled, longest_first)))
+        return [made[source] for source in extension.sources]
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -196,6 +220,14 @@ class BuildLibrary(build_ext):
             tables.with_suffix(".stv").unlink(missing_ok=True)
 
 
+def translators() -> int:
+    """How many processes may run Cython. Where a process is not a fork, each of them would run this file again."""
+    if sys.platform != "linux":
+        return 0
+    multiprocessing.set_start_method("fork", force=True)
+    return os.cpu_count() or 0
+
+
 def library() -> list[Extension]:
     """One extension of all compiled sources; none if they are missing, as while an sdist is made."""
     if not CYTHON_SOURCES:
@@ -206,7 +238,7 @@ def library() -> list[Extension]:
     modules = [Extension(source.removesuffix(".pyx").replace("/", "."), [source]) for source in CYTHON_SOURCES]
     # One extension for each module here, because Cython gives all sources of one extension the same name. build_dir
     # keeps the generated C out of the package, and so out of the wheel.
-    modules = cythonize(modules, build_dir="build", compiler_directives=DIRECTIVES)
+    modules = cythonize(modules, build_dir=GLUE, compiler_directives=DIRECTIVES, nthreads=translators())
     return [
         Extension(
             "streamtok.native.library",

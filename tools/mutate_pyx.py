@@ -64,7 +64,7 @@ class NativeServer(Server):
 
         source = self.tree / "streamtok" / "native" / f"{name}.pyx"
         made, old = self.log.with_name(f"{name}.c"), source.read_text(encoding="utf-8")
-        cython = [sys.executable, "-m", "cython", "-3", "-X", "binding=True", "-X", "freethreading_compatible=True"]
+        cython = [sys.executable, "-m", "cython", "-3", "-X", "binding=False", "-X", "freethreading_compatible=True"]
         includes = [f"-I{ROOT / 'csrc'}", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
         macro = "-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"
         flags = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-w", "-g0", macro, *includes]
