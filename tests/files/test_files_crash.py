@@ -80,7 +80,7 @@ def test_kills_end_in_the_same_bytes_whenever_they_come(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert report["killed"] == kills and report["finished"] >= 5 and report["resumed"] >= 5, report
+    assert report["killed"] == kills and min(report["finished"], report["resumed"]) >= kills // 40, report
 
 
 @pytest.mark.parametrize("run", RUNS)
