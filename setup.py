@@ -238,7 +238,11 @@ def library() -> list[Extension]:
     modules = [Extension(source.removesuffix(".pyx").replace("/", "."), [source]) for source in CYTHON_SOURCES]
     # One extension for each module here, because Cython gives all sources of one extension the same name. build_dir
     # keeps the generated C out of the package, and so out of the wheel.
-    modules = cythonize(modules, build_dir=GLUE, compiler_directives=DIRECTIVES, nthreads=translators())
+    made = [GLUE + source.removesuffix(".pyx") + ".c" for source in CYTHON_SOURCES]
+    written = [os.path.getmtime(path) for path in made if os.path.exists(path)]
+    options = {"build_dir": GLUE, "compiler_directives": DIRECTIVES, "nthreads": translators()}
+    # Cython does not look at whether the directives changed.
+    modules = cythonize(modules, force=min(written, default=0) < os.path.getmtime("setup.py"), **options)
     return [
         Extension(
             "streamtok.native.library",

@@ -3,6 +3,8 @@
 A handler of a signal, or a tracer, raises between two bytecodes, also in front of the first of a `finally` and behind the last
 of a `with`. Cython code has none. So what is done here is done whole, and what was taken here is given back."""
 
+cimport cython
+
 from .csrc.base cimport st_flag_lower, st_flag_raise
 
 from _queue import Empty, SimpleQueue
@@ -38,6 +40,7 @@ def holding(lock not None, function, *arguments):
 
 def locked(method not None):
     """The method, under self._lock."""
+    @cython.binding(True)  # so that it becomes a method of an instance, and has attributes
     def call(self, *arguments):
         return holding(self._lock, method, self, *arguments)
 
