@@ -275,7 +275,7 @@ PACKED_DOCUMENTS = [
     Bad([np.array([1.5])], TypeError, "document 0: ids are integers"),
     Bad(np.arange(4), ValueError, "an array of shape .4,.: give .ids. for a single document"),
     Bad(([1, 2], [3, 4]), ValueError, "indptr must ascend from 0 to the number of ids, 2: a tuple is the pair"),
-    Bad(([1, 2], [0, 2, 1, 2]), ValueError, "indptr must ascend"),
+    *(Bad(([1, 2], starts), ValueError, "indptr must ascend") for starts in ([0, 2, 1, 2], [1, 2], [0, 1])),
     Bad(([1, 2], []), ValueError, "indptr"),
     Bad(([1], [2], [3]), ValueError, "a tuple of 3 items"),
 ]
@@ -317,6 +317,7 @@ SLOTS = [
     Bad(([0], [1.5]), TypeError, "ids are integers, got float at index 0"),
     Bad(([0], np.array([1.5])), TypeError, "ids are integers, got an array of float64"),
     Bad(([0, 1], [[1], [1, 2]]), ValueError, "different lengths"),
+    Bad(([0], np.ones((1, 1, 1), int)), ValueError, r"ids are one row, got an array of shape \(1, 1, 1\)"),
 ]
 STOP_STRINGS = [
     Bad("", ValueError, "a stop string is empty"),
