@@ -15,12 +15,12 @@ import click
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..files.suffixes import IDS_FORMATS, ids_format_to_read
-from ..model_files.spelling import Begun, bytes_behind, last_bytes
 from .options import ENCODING, Given, file_names, looks_like_path, option, takes
 from .outputs import check_sources, ids_dtype, open_input, open_output, usage
 
 if TYPE_CHECKING:
     from ..core import Encoding
+    from ..model_files.spelling import Begun
 
 _OPENED = frozenset(IDS_FORMATS) - {"bin", "npy", "nanogpt"}  # by readers that take a path
 _CHUNK = 64 << 10  # bytes read at a time
@@ -53,6 +53,8 @@ def command(given: Given) -> None:
     unless a file has that name. A FILE is what encode wrote, or integers separated by white space or commas. The bytes
     written are those that were encoded.
     """
+    from ..model_files.spelling import Begun, last_bytes
+
     arguments = given.arguments or ("-",)
     if given.output != "-":
         check_sources(files_of(os.path.realpath(given.output)), arguments, given.vocab)
@@ -127,6 +129,8 @@ class _Source:
 def bytes_of(encoding: Encoding, place: Begun, ids: Any, position: int) -> tuple[bytes, Begun]:
     """bytes_behind() of ids that stand behind `position` others. Raises ValueError naming the id that the encoding
     lacks."""
+    from ..model_files.spelling import bytes_behind
+
     try:
         return bytes_behind(encoding, place, ids)
     except (KeyError, OverflowError, ValueError):

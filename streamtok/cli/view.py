@@ -10,7 +10,6 @@ import click
 
 from ..errors import shortened
 from ..files.suffixes import IDS_FORMATS
-from ..model_files.spelling import Begun, last_bytes
 from ..view import LIMIT
 from ..view.page import Column, joined
 from .decode import bytes_of
@@ -149,6 +148,8 @@ class _Ids:
 
     def decoded(self, column: Column) -> Iterator[bytes]:
         """The text of the ids, which go into the column of their encoding."""
+        from ..model_files.spelling import Begun, last_bytes
+
         if self._dataset is not None:
             from ..dataset.reading import encoding_of
 

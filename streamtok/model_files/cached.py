@@ -164,14 +164,15 @@ def _say_once(path: str | os.PathLike[str], error: OSError) -> None:
 def open_cached(path: str | os.PathLike[str]) -> Opened | None:
     """What the tables of a model hold; None where there are none that can be used, also where the model's own files
     cannot be read: reading them then says why."""
+    name = os.fspath(path)
     try:
-        key = _key_of(os.fspath(path))
+        key = _key_of(name)
         head = _head(key)
         place = _place(key, head)
         with disk.open_read(place, steady=True) as file:
             data = memoryview(mapped.bring(file))
         if data[: len(head)] == head:
-            opened = _opened(data, os.fspath(path), place)
+            opened = _opened(data, name, place)
             cache_folder.note_use(place)
             return opened
     except (OSError, VocabularyError):

@@ -467,6 +467,10 @@ GROUPS: dict[str, tuple[list[Callable[[Subjects, Any], object]], list[Bad]]] = {
     "a session": ([itself], A_SESSION),
     "a micro-batcher": ([lambda s, more: MicroBatcher(s.enc, **more)], A_MICRO_BATCHER),
     "a vocabulary": (of("vocabulary"), A_VOCABULARY),
+    "a path": (
+        of("enc.from_file"),
+        [Bad(no, TypeError, "str, bytes or os.PathLike") for no in (None, 3, [])],
+    ),
 }
 
 

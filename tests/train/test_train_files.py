@@ -182,7 +182,7 @@ def test_a_damaged_tokenizer_json(saved):
     path = saved / "tokenizer.json"
     whole = path.read_text()
     for old, new, word in (
-        ('"type": "BPE"', '"type": "WordLevel"', "of type 'WordLevel'"),
+        ('"type": "BPE"', '"type": "Lattice"', "of type 'Lattice'"),
         (": 300,\n", ": 301,\n", "both have id 301"),
         (": 300,\n", ': "x",\n', "no whole number"),
         (": 300,\n", ":: 300,\n", "model.vocab, entry 301"),
