@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if oracle.PROFILE != "long":
+    if not oracle.LONG:
         long = [item for item in items if item.get_closest_marker("long")]
         left_out.leave_out(config, items, long, left_out.function_of, "only with STREAMTOK_PROFILE=long")
     if not oracle.SHARED.exists():

@@ -24,7 +24,7 @@ def stream_whole(enc, data: bytes, seed: int) -> np.ndarray:
 
 def check(name: str, corpus: str) -> None:
     _, ours, theirs = oracle.pair(name)
-    text = oracle.corpus(corpus)[: None if oracle.PROFILE == "long" else 2_000_000]
+    text = oracle.corpus(corpus)[: None if oracle.LONG else 2_000_000]
     want = theirs.encode_to_numpy(text, disallowed_special=())
     assert_same(ours.encode_to_numpy(text, disallowed_special=()), want, ours, "one-shot")
     data = text.encode()

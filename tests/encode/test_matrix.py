@@ -31,7 +31,7 @@ def small_parts():
 
 def step_of(name: str) -> tuple[int, int]:
     """(every how many of the fixed texts an encoding takes, with which it begins): all encodings together take all."""
-    if oracle.PROFILE == "long":
+    if oracle.LONG:
         return 1, 0
     place = matrix.ROWS.index(name)
     return (2, place % 2) if name in oracle.FAMILIES else (30 if "regex" in name else 9, place % 9)
@@ -50,7 +50,7 @@ def test_every_way_of_nasty_texts(name):
     """With choices that change from one to the next."""
     row, rng = matrix.row(name), random.Random(name)
     choices, (step, first) = matrix.special_of(matrix.names_of(row)), step_of(name)
-    for turn, text in enumerate([*nasty.FIXED, *nasty.random_bytes(rng, 200)][first::step]):
+    for turn, text in enumerate([*nasty.FIXED, *nasty.random_bytes(rng, 400 if oracle.LONG else 200)][first::step]):
         errors = ("strict", "replace", "ignore")[turn % 3] if isinstance(text, bytes) else "strict"
         case = Case(text, choices[turn % 9], errors, tuple(rng.choices(range(400), k=3)), rng.choice((2, 8)))
         matrix.check(row, case, not_singly if turn % 4 else bool)
@@ -181,7 +181,7 @@ SIZES = ((1, 2, 3, 5), (0, 1, 7, 64, 65, 300), (255, 256, 257), (2, 20, 256), (1
 def test_real_text(name, kind):
     row, rng = matrix.row(name), random.Random(f"{name} {kind}")
     ours, text = row.ours, REAL[kind](rng)
-    if name in oracle.NAMES and name not in oracle.FAMILIES and oracle.PROFILE != "long":
+    if name in oracle.NAMES and name not in oracle.FAMILIES and not oracle.LONG:
         text = text[:200_000]  # its pattern is that of one in FAMILIES
     want = row.oracle.encode_to_numpy(text, disallowed_special=())
     assert_same(ours.encode_to_numpy(text, disallowed_special=()), want, ours)
@@ -229,10 +229,11 @@ WIDTHS = ["naïve été ", "жить привет ", "中文 kanji ", "👋 中 
 @pytest.mark.parametrize("words", WIDTHS, ids=ascii)
 def test_every_way_of_a_str_around_the_lengths_at_which_its_utf8_is_made_elsewhere(words):
     """Which encoding takes the UTF-8 does not matter."""
-    row = matrix.row(oracle.FAMILIES[WIDTHS.index(words) % 3])
-    for length in (1, 15, 511, 512, 513, 2047, 2048, 2049, 5000, 65_536, 65_537):
+    names = oracle.FAMILIES if oracle.LONG else (oracle.FAMILIES[WIDTHS.index(words) % 3],)
+    lengths = (1, 15, 511, 512, 513, 2047, 2048, 2049, 5000, 65_536, 65_537)
+    for name, length in itertools.product(names, lengths):
         text = (words * (length // len(words) + 1))[:length]
-        matrix.check(row, Case(text, {}, "strict", (1, 2000)), not_singly)
+        matrix.check(matrix.row(name), Case(text, {}, "strict", (1, 2000)), not_singly)
 
 
 @each_family

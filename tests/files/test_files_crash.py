@@ -72,7 +72,7 @@ print(json.dumps({"killed": killed, "finished": finished, "resumed": resumed}))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
 def test_kills_end_in_the_same_bytes_whenever_they_come(tmp_path):
-    kills = 200 if oracle.PROFILE == "long" else 100
+    kills = 200 if oracle.LONG else 100
     (tmp_path / "in.txt").write_bytes(ENGLISH)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     # -W ignore: fork warns because of numpy's idle threads; the children do not use them.

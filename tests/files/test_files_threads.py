@@ -83,7 +83,7 @@ SPECIAL = ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}, {"allo
 def test_every_number_of_threads_writes_the_same_or_fails_alike(name, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     enc, rng = oracle.ours(name), random.Random(name)
-    for turn in range(60 if oracle.PROFILE == "long" else 30):
+    for turn in range(60 if oracle.LONG else 30):
         sources = []
         for index in range(rng.randint(1, 3)):
             data = nasty_bytes(rng, rng.choice((0, 50, 1000, 4000)), faults=turn % 3 == 0)
@@ -357,6 +357,6 @@ assert pathlib.Path("out.bin").read_bytes() == wanted
 def test_kills_end_in_the_same_bytes(tmp_path):
     (tmp_path / "in.txt").write_bytes(oracle.topics().encode())
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-W", "ignore", "-c", _KILLED, "40" if oracle.PROFILE == "long" else "20"]
+    command = [sys.executable, "-W", "ignore", "-c", _KILLED, "40" if oracle.LONG else "20"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

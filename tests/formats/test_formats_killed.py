@@ -82,7 +82,7 @@ print(json.dumps(report))
 def test_kills_at_random_moments_end_in_the_same_bytes(tmp_path):
     (tmp_path / "a.txt").write_bytes(ENGLISH[:150_000])
     path = os.pathsep.join(each for each in sys.path if each)
-    kills = "12" if oracle.PROFILE == "long" else "6"
+    kills = "12" if oracle.LONG else "6"
     command = [sys.executable, "-W", "ignore", "-c", _DRIVER, json.dumps(able()), path, kills]
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)

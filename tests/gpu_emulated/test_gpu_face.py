@@ -203,7 +203,7 @@ def test_sets_of_names_take_turns(devices):
     encoder, pipeline = gpu.GpuEncoder(enc), gpu.GpuPipeline(enc, chunk_size=20_000)
     encoder._slice = 20_000
     plain, named = "plain text " * 9, "a<|endoftext|>b<|endofprompt|>c"
-    long = "so much text that it takes many launches <|endofprompt|> " * 2_000
+    long = "so much text that it takes many launches <|endofprompt|> " * (20_000 if oracle.LONG else 2_000)
     rng = random.Random(5)
     for _ in range(12):
         options, text = rng.choice(OPTIONS[:4]), rng.choice([plain, plain, named, long])

@@ -26,7 +26,7 @@ def tool(name: str, *arguments: str) -> subprocess.CompletedProcess:
 @pytest.mark.skipif(sys.platform == "win32", reason="the harnesses use POSIX memory protection")
 def test_no_harness_finds_anything_under_sanitizers():
     """With one compiler: clang if it is installed, because it finds more. The long profile uses GCC too."""
-    one = [] if oracle.PROFILE == "long" else fuzz_build.compilers(None, fuzz_build.MEMORY)[-1:]
+    one = [] if oracle.LONG else fuzz_build.compilers(None, fuzz_build.MEMORY)[-1:]
     done = tool("sanitize", "--seconds", str(SECONDS), *(f"--cc={cc}" for cc in one))
     if done.returncode == 77:  # this compiler may lack the libraries of the sanitizers
         done = tool("sanitize", "--seconds", str(SECONDS))

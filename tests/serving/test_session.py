@@ -155,7 +155,7 @@ def random_changes(enc, seed: object, count: int, say, allowed=frozenset({END}))
 def test_random_changes(name, say):
     enc = oracle.ours(name)
     shared = {name for names in shared_names(enc).values() for name in names}  # several names of one id
-    count = EDITS // (1 if oracle.PROFILE == "long" or name in oracle.FAMILIES else 4)
+    count = EDITS // (1 if oracle.LONG or name in oracle.FAMILIES else 4)
     random_changes(enc, name, count, say, frozenset({END, *(name.decode() for name in shared)}))
 
 

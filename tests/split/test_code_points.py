@@ -17,7 +17,7 @@ TOLD_APART = [code for code in EVERY if code < 0x33500 or 0xE0000 <= code < 0xE0
 @functools.cache
 def told_apart() -> list[int]:
     """Of a run of code points of one kind the ends, and every eighth. test_every_code_point_alone has all."""
-    if oracle.PROFILE == "long":
+    if oracle.LONG:
         return TOLD_APART
     kind = [oracle.kinds().get(chr(code)) for code in range(TOLD_APART[-1] + 2)]
     return [code for code in TOLD_APART if code % 8 == 0 or len({*kind[max(0, code - 1) : code + 2]}) > 1]

@@ -29,7 +29,7 @@ def told(broken: list[str], row: interrupted.Row) -> str:
 @pytest.mark.parametrize("group", interrupted_rows.GROUPS)
 def test_an_exception_at_any_bytecode(group):
     for row in interrupted_rows.GROUPS[group]():
-        result = interrupted.each_bytecode(row, oracle.PROFILE == "long")
+        result = interrupted.each_bytecode(row, oracle.LONG)
         assert not result.broken, told(result.broken, row)
         assert result.tried or not result.points, row.name
 
