@@ -37,7 +37,7 @@ import model_campaign
 from model_campaign import Difference, attempt, check_all, same, streamed
 
 import streamtok
-from streamtok.model_files.sentencepiece import TYPES
+from streamtok.model_files.pieces import TYPES
 from streamtok.model_files.wire import Message
 
 SLICE = 20_000  # characters of a corpus that are one text

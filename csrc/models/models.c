@@ -3,7 +3,8 @@
 #include "base/atomic.h"
 
 static const st_model *const own_models[] = {&st_model_bpe, &st_model_characters, &st_model_symbols, &st_model_joined, &st_model_affixed,
-                                           &st_model_longest, &st_model_wordpiece, &st_model_unigram, &st_model_sentencepiece};
+                                           &st_model_longest, &st_model_wordpiece, &st_model_unigram, &st_model_sentencepiece,
+                                           &st_model_sentence_pairs, &st_model_sentence_words};
 
 #define OWN (sizeof own_models / sizeof *own_models)
 #define MOST_ADDED 16

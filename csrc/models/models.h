@@ -14,6 +14,9 @@ extern const st_model st_model_wordpiece;  /* words, by longest/wordpiece.h */
 extern const st_model st_model_unigram;    /* the division with the largest sum of scores, by unigram/rule.h, as tokenizers adds */
 extern const st_model st_model_sentencepiece; /* and as SentencePiece does */
 
+extern const st_model st_model_sentence_pairs; /* byte pair encoding by scores, of which several may be equal, as SentencePiece has it */
+extern const st_model st_model_sentence_words; /* words that are tokens, as SentencePiece has it */
+
 /* Number i of the models, those that were added behind those above; NULL: there are fewer. */
 const st_model *st_model_at(size_t i);
 

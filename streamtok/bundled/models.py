@@ -164,6 +164,16 @@ class _SentencePiece(_Unigram):
     in_files = False
 
 
+class _SentencePairs(_SentencePiece):
+    title = "BPE of SentencePiece"
+    why_no_kernels = "pairs that are joined by scores, for which there are no kernels"
+
+
+class _SentenceWords(_SentencePiece):
+    title = "words of SentencePiece"
+    why_no_kernels = "words that are looked up, for which there are no kernels"
+
+
 _KINDS = {
     "bpe": _Merging,
     "characters": _Characters,
@@ -171,6 +181,8 @@ _KINDS = {
     "wordpiece": _WordPiece,
     "unigram": _Unigram,
     "sentencepiece": _SentencePiece,
+    "sentencepairs": _SentencePairs,
+    "sentencewords": _SentenceWords,
 }
 _KINDS |= dict.fromkeys(("symbols", "joined", "affixed"), _Symbols)
 

@@ -44,8 +44,9 @@ class Scored(NamedTuple):
     fallback: bool
 
 
-def pack_scored(tokens: Scored) -> ListedVocabulary:
-    """The vocabulary of these tokens. VocabularyError: they are too long, or a score is not finite."""
+def pack_scored(tokens: Scored, model: str = "") -> ListedVocabulary:
+    """The vocabulary of these tokens. model: another one that keeps the same as Unigram (csrc/models/sentence_pairs.c).
+    VocabularyError: they are too long, or a score is not finite."""
     if len(tokens.texts) > MOST_SCORED_BYTES:
         raise VocabularyError(f"the tokens have more than {MOST_SCORED_BYTES} bytes together; leave out the longest")
     if not np.isfinite(tokens.scores).all():
@@ -63,7 +64,7 @@ def pack_scored(tokens: Scored) -> ListedVocabulary:
         of_bytes,
         tokens.scores[kept].tobytes(),
     )
-    ids, model = array("I", tokens.ids[kept].tolist()), "sentencepiece" if tokens.single else "unigram"
+    ids, model = array("I", tokens.ids[kept].tolist()), model or ("sentencepiece" if tokens.single else "unigram")
     splits = array("I", np.where(tokens.silent[kept], SILENT, 0).tolist())
     return ListedVocabulary(tokens.texts, lengths, ids, splits, model, own)
 

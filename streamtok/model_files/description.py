@@ -177,6 +177,8 @@ class Kind:
     has_merges = True
     has_scores = False
     ignore_merges = False
+    in_files = True
+    """Whether a tokenizer.json can say it."""
     by_bytes = False
     """Whether text begins as bytes, which tokens write in GPT-2's letters; else as characters."""
 

@@ -18,7 +18,7 @@ from ..patterns.compose import ByteLevel, Digits, Split
 from ..patterns.rows import ROWS
 from .description import Ranks
 from .gguf_head import MAGIC, parse_head
-from .sentencepiece import read_pieces
+from .piece_pairs import read_pieces
 
 if TYPE_CHECKING:
     from .model import Model

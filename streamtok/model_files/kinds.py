@@ -64,6 +64,9 @@ _SCORED = ("type", "unk_id", "vocab", "byte_fallback")
 SENTENCES = "SentencePiece"
 """The type of the model of a .model whose type is Unigram, where its parts are told as those of a tokenizer.json."""
 
+SENTENCE_PAIRS = "SentencePiece of pairs"
+"""The same where its type is BPE or Char."""
+
 _MOST_PREFIX = 64
 """ST_MOST_PREFIX of csrc/vocab/vocab.h."""
 
@@ -80,6 +83,8 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
         return _read_words(model) if kind == "WordPiece" else _read_whole_words(model)
     if kind == SENTENCES:
         return Sentences(model.member("unk_id").number(), model.member("byte_fallback").flag())
+    if kind == SENTENCE_PAIRS:
+        return SentencePairs(model.member("byte_fallback").flag())
     if kind == "Unigram":
         if by_bytes:
             raise pre_tokenizer.refused(
@@ -339,6 +344,18 @@ class CharacterPairs(_OfCharacters):
 
 
 @dataclass(frozen=True)
+class SentencePairs(CharacterPairs):
+    """BPE or Char of a .model of SentencePiece, which sentencepiece.py reads: no other file has it. Without `fallback`
+    characters that are no pieces are unknown."""
+
+    fallback: bool
+    in_files = False
+
+    def pack(self, tokens: Tokens, parts: Description) -> Packed:
+        raise tokens.refused("model.type", f"{shown(SENTENCE_PAIRS)} is in no tokenizer.json")
+
+
+@dataclass(frozen=True)
 class Characters(_OfCharacters):
     """BPE over characters without tokens of bytes: a character that is no token is an unknown one, or left out. The
     fields are those of BytePairs."""
@@ -453,6 +470,8 @@ class Scores(_OfCharacters):
 @dataclass(frozen=True)
 class Sentences(Scores):
     """Unigram of a .model of SentencePiece, which sentencepiece.py reads: no other file has it."""
+
+    in_files = False
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         raise tokens.refused("model.type", f"{shown(SENTENCES)} is in no tokenizer.json")

@@ -19,7 +19,7 @@ from ..native.normal import Normalizer
 from ..native.steps import lazy
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage
-from .description import AddedToken, Description
+from .description import AddedToken, Description, Sentence
 from .field import Field
 from .kinds import read_kind
 from .names import AddedNames
@@ -70,7 +70,8 @@ class Model:
         """What finds added tokens in texts."""
         behind = self.parts.behind
         steps = self.normalizer[: len(self.normalizer) - behind]
-        return AddedNames(self.parts.added, steps, behind > 0, self.name)
+        keeps_names = any(isinstance(step, Sentence) for step in self.parts.normalizers)
+        return AddedNames(self.parts.added, steps, behind > 0, self.name, keeps_names)
 
     @property
     def stages(self) -> tuple[Stage, ...] | None:

@@ -33,14 +33,23 @@ class AddedNames:
         steps: what is done to a text before late names are sought, as the argument `normalizer` of class Encoding.
         more: whether more is done to it behind that.
         path: for errors.
+        keeps_names: late names are sought as they are written: the steps leave them alone.
 
     Raises:
         VocabularyError: tokens of which the reference makes nothing certain.
     """
 
-    def __init__(self, added: Sequence[AddedToken], steps: Sequence[tuple[object, ...]], more: bool, path: str) -> None:
+    def __init__(
+        self,
+        added: Sequence[AddedToken],
+        steps: Sequence[tuple[object, ...]],
+        more: bool,
+        path: str,
+        keeps_names: bool = False,
+    ) -> None:
         self._added = {token.content: token for token in added}
-        self._late = self._late_texts([token for token in added if token.normalized], steps, path)
+        late = [token for token in added if token.normalized]
+        self._late = self._late_texts(late, () if keeps_names else steps, path)
         self._check_blanks(path)
         self.at_once = not self._late or (not steps and self._can_be_joined())
         if more and not self.at_once:

@@ -46,10 +46,9 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
             over a text that the encoding was trained on.
     """
     target = os.fspath(path)
-    if not encoding._kind.in_files:
-        raise ValueError(
-            f"{shown(encoding.name)} is of {encoding._kind.title}, which none of these files can say: keep its tokens"
-        )
+    if not encoding._kind.in_files or not (encoding._model is None or encoding._model.parts.model.in_files):
+        title = encoding._kind.title if not encoding._kind.in_files else "SentencePiece's rules"
+        raise ValueError(f"{shown(encoding.name)} is of {title}, which none of these files can say: keep its tokens")
     if encoding._model is not None:
         _save_model(encoding._model, target)
         return
