@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ..errors import VocabularyError, shown
 from ..load import read_file
 from .field import Field, text_of
+from .folder_sentences import (
+    SENTENCE_FILES,
+    ends_of,
+    llama_decoder,
+    llama_marks,
+    optional_ends,
+    read_sentences,
+    template_of,
+)
+from .folder_tokens import Named, content_of, decoder_of, flag_of, json_of, named_in
 from .model import Model
 
 Reader = Callable[[bytes, str, Callable[[Any], None]], Model]
 """Makes a Model of the bytes of a tokenizer.json; the path is for errors, the function changes the record first."""
-
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-
-_NAMED_LISTS = ("additional_special_tokens", "extra_special_tokens")
 
 _P4 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -26,24 +33,70 @@ _P4 = (
 _LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 _END = "<|endoftext|>"
 
-# What classes of transformers make of vocab.json and merges.txt: normalizer, pre-tokenizer, and their tokens where the
-# configuration names no others. Classes whose tokens depend on the version of transformers are not here.
-_GPT2 = (None, {**_LEVEL, "use_regex": True}, {"bos_token": _END, "eos_token": _END, "unk_token": _END})
-_QWEN2 = (
-    {"type": "NFC"},
-    {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": _P4}, "behavior": "Isolated", "invert": False},
-            {**_LEVEL, "use_regex": False},
-        ],
-    },
-    {"eos_token": _END, "pad_token": _END, "unk_token": _END},
-)
-_CLASSES: dict[str, tuple[Any, dict[str, Any], dict[str, str]]] = {
+_CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+
+
+class _Pairs(NamedTuple):
+    """What a class of transformers makes of vocab.json and merges.txt.
+
+    normalizer, pre_tokenizer: parts of a tokenizer.json. named: its tokens where the files name no others. ends: the
+    places of the tokens in front of a text and behind it. model: more settings. blank: whether add_prefix_space counts.
+    """
+
+    normalizer: Any
+    pre_tokenizer: dict[str, Any]
+    named: dict[str, str]
+    ends: tuple[str, str] | None = None
+    model: Mapping[str, Any] = MappingProxyType({})
+    blank: bool = True
+
+
+_WITH_REGEX = {**_LEVEL, "use_regex": True}
+_GPT2 = _Pairs(None, _WITH_REGEX, {"bos_token": _END, "eos_token": _END, "unk_token": _END})
+_ROBERTA_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "sep_token": "</s>",
+    "pad_token": "<pad>",
+    "cls_token": "<s>",
+    "mask_token": "<mask>",
+}
+_ROBERTA = _Pairs(None, _WITH_REGEX, _ROBERTA_TOKENS, ("cls_token", "sep_token"))
+
+
+def _split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
+
+
+_CLASSES = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
-    "Qwen2Tokenizer": _QWEN2,
+    "GPTNeoXTokenizer": _GPT2._replace(normalizer={"type": "NFC"}, named={**_GPT2.named, "pad_token": "<|padding|>"}),
+    "Qwen2Tokenizer": _Pairs(
+        {"type": "NFC"},
+        {"type": "Sequence", "pretokenizers": [_split(_P4), {**_LEVEL, "use_regex": False}]},
+        {"eos_token": _END, "pad_token": _END, "unk_token": _END},
+        blank=False,
+    ),
+    **dict.fromkeys(
+        ("RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer"), _ROBERTA
+    ),
+    "CLIPTokenizer": _Pairs(
+        {
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "NFC"},
+                {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+                {"type": "Lowercase"},
+            ],
+        },
+        {"type": "Sequence", "pretokenizers": [_split(_CLIP, "Removed", True), _WITH_REGEX]},
+        {"bos_token": "<|startoftext|>", "eos_token": _END, "unk_token": _END, "pad_token": _END},
+        ("bos_token", "eos_token"),
+        {"end_of_word_suffix": "</w>"},
+        blank=False,
+    ),
 }
 
 
@@ -56,6 +109,7 @@ def read_folder(folder: str, read: Reader) -> Model:
         def amend(record: Any) -> None:
             for field in beside:
                 _amend(record, field)
+            _rebuild(record, folder)
 
         model = read(read_file(source), source, amend)
         for field in beside:
@@ -66,16 +120,14 @@ def read_folder(folder: str, read: Reader) -> Model:
         return _read_pair(folder, read)
     if os.path.isfile(os.path.join(folder, "vocab.txt")):
         return _read_words(folder, read)
+    if any(os.path.isfile(os.path.join(folder, name)) for name in SENTENCE_FILES):
+        return read_sentences(folder, read, _class_of)
     raise VocabularyError(
-        "this folder has no tokenizer.json, nor vocab.json with merges.txt, nor vocab.txt; how text is split stands "
-        "in no other file of a model, so save the tokenizer anew with transformers, or give a file",
+        "this folder has no tokenizer.json, nor vocab.json with merges.txt, nor vocab.txt, nor "
+        f"{', '.join(SENTENCE_FILES)}; how text is split stands in no other file of a model, so save the tokenizer "
+        "anew with transformers, or give a file",
         folder,
     )
-
-
-def _json_of(folder: str, name: str) -> Field | None:
-    path = os.path.join(folder, name)
-    return Field.parse_bytes(read_file(path), path) if os.path.isfile(path) else None
 
 
 # ==== What stands beside a tokenizer.json ====
@@ -83,7 +135,7 @@ def _json_of(folder: str, name: str) -> Field | None:
 
 def _beside(folder: str) -> Iterator[Field]:
     for name in ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"):
-        field = _json_of(folder, name)
+        field = json_of(folder, name)
         if field is not None:
             field.object()
             yield field if name != "added_tokens.json" else _as_decoder(field)
@@ -95,28 +147,13 @@ def _as_decoder(field: Field) -> Field:
     return Field({"added_tokens.json": entries}, field.path)
 
 
-def _decoder(config: Field) -> list[dict[str, Any]]:
-    """The entries of added_tokens_decoder by id, as a tokenizer.json has them."""
-    if not config.has("added_tokens_decoder"):
-        return []
-    listed = config.member("added_tokens_decoder")
-    found = []
-    for name in listed.object():
-        entry = listed.member(name)
-        if not name.isdecimal() or len(name) > 10:
-            raise entry.refused(f"{shown(name)} is no id")
-        flags = {flag: entry.has(flag) and entry.member(flag).flag() for flag in _FLAGS}
-        found.append({"id": int(name), "content": entry.member("content").text(), **flags})
-    return sorted(found, key=lambda token: int(token["id"]))
-
-
 def _amend(record: Any, config: Field) -> None:
     """Puts the added tokens of a tokenizer_config.json into the record of the tokenizer.json: their flags count."""
     listed = record.setdefault("added_tokens", []) if isinstance(record, dict) else None
     if not isinstance(listed, list):
         return
     known = {entry.get("content"): entry for entry in listed if isinstance(entry, dict)}
-    for token in _decoder(config):
+    for token in decoder_of(config):
         content = token["content"]
         if content not in known:
             listed.append(token)
@@ -131,26 +168,49 @@ def _amend(record: Any, config: Field) -> None:
             raise config.refused(f"{shown(content)} with id {number} is no added token of the tokenizer.json")
 
 
-def _content(entry: Field) -> str:
-    return entry.text() if isinstance(entry.value, str) else entry.member("content").text()
+_AS_THE_FILE = frozenset(
+    (
+        "EvollaModel arctic aria beam bigbird_pegasus camembertv2-base canary chatlm cohere_asr ernie4_5 "
+        "ernie4_5_moe flex_olmo fuyu glm glm4 glm4_moe glm4_moe_lite glm4v glm4v_moe glm_image glmasr got_ocr2 "
+        "gpt_bigcode gradium_phonon_tts granite granitemoe granitemoehybrid granitemoeshared h2ovl_chat "
+        "hyperclovax hyperclovax_vision_v2 hyperclovax_vlm internlm2 internlm3 iquestcoder jamba kimi_k25 "
+        "kimi_linear kosmos-2 llava llava_next mimo_v2_flash minicpm3 minicpm_ocr minicpmv minicpmv4_6 minicpmv4_7 "
+        "minimax_m2 ministral ministral3 mistral mistral3 mistral_large4 mixtral modernbert modernbert-decoder "
+        "molmo molmo2 nemo_speechlm nemotron nvfp4 nystromformer olmo2 olmo3 olmo_hybrid opencua openvla "
+        "paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe pix2struct pixtral pocket_tts qwen2 qwen3_5 "
+        "qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2 smolvlm stablelm step3_vl umt5 vipllava voxtral "
+        "voxtral_realtime xlm-roberta-xl "
+    ).split()
+)
+"""model_type of a config.json with which transformers 5.23 takes a tokenizer.json as it is, whatever class is named."""
 
 
-def _named(config: Field) -> dict[str, str]:
-    """bos_token and its like: place -> text."""
-    found = {}
-    for name in config.object():
-        value = config.value[name]
-        if name.endswith("_token") and isinstance(value, (str, dict)):
-            found[name] = _content(config.member(name))
-        elif name in _NAMED_LISTS and isinstance(value, list):
-            found.update((entry.place, _content(entry)) for entry in config.member(name).items())
-    return found
+def _rebuild(record: Any, folder: str) -> None:
+    """Puts parts in the place of those of a tokenizer.json that Llama's class does not read, unless it is of bytes."""
+    config, general = json_of(folder, "tokenizer_config.json"), json_of(folder, "config.json")
+    kind = None if general is None else general.value.get("model_type")
+    if config is None or _class_of(config) != "LlamaTokenizer" or kind in _AS_THE_FILE:
+        return
+    parts = {name: record.get(name) if isinstance(record, dict) else None for name in ("pre_tokenizer", "model")}
+    if '"ByteLevel"' in json.dumps(parts["pre_tokenizer"]) or not isinstance(parts["model"], dict):
+        return
+    (marks,) = llama_marks(config)
+    decoder = llama_decoder(marks["prepend_scheme"] != "never")
+    known = {token.get("content") for token in record.get("added_tokens") or [] if isinstance(token, dict)}
+    for place, text in {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}.items():
+        if not config.has(place) and place not in config.value and text not in known:
+            raise config.refused(
+                f"there is no {place}, and LlamaTokenizer would add {shown(text)}: name the model's own"
+            )
+    record.update(normalizer=None, pre_tokenizer=marks, decoder=decoder)
+    parts["model"].update(unk_token=None, fuse_unk=True, byte_fallback=True, ignore_merges=False, dropout=None)
 
 
 def _check_named(config: Field, model: Model) -> None:
     """Raises VocabularyError where a file names a token that is no added one: transformers would add it."""
     known = {token.content for token in model.parts.added}
-    for place, content in _named(config).items():
+    for place, entry in named_in(config).items():
+        content = content_of(entry)
         if content and content not in known:
             raise config.refused(
                 f"{place}: {shown(content)} is no added token of the tokenizer.json, and transformers would add it: "
@@ -162,10 +222,15 @@ def _class_of(config: Field) -> str:
     return config.member("tokenizer_class").text().removesuffix("Fast") if config.has("tokenizer_class") else ""
 
 
+def _takes_blank(config: Field) -> bool:
+    name = _class_of(config)
+    return name in _CLASSES and (_CLASSES[name].blank or name == "Qwen2Tokenizer")
+
+
 def _check_blank(config: Field, model: Model) -> None:
     """Raises VocabularyError where a class of transformers puts a blank in front of texts, and the tokenizer.json does
     not, or the other way round."""
-    if _class_of(config) not in _CLASSES or not config.has("add_prefix_space"):
+    if not _takes_blank(config) or not config.has("add_prefix_space"):
         return
     if config.member("add_prefix_space").flag() != (model.parts.behind > 0):
         raise config.member("add_prefix_space").refused(
@@ -178,7 +243,7 @@ def _check_blank(config: Field, model: Model) -> None:
 
 def _read_pair(folder: str, read: Reader) -> Model:
     """The model of vocab.json and merges.txt. The class that tokenizer_config.json names says how text is split."""
-    config, vocab = _json_of(folder, "tokenizer_config.json"), _json_of(folder, "vocab.json")
+    config, vocab = json_of(folder, "tokenizer_config.json"), json_of(folder, "vocab.json")
     assert vocab is not None
     if config is None or not _class_of(config):
         raise VocabularyError(
@@ -191,38 +256,33 @@ def _read_pair(folder: str, read: Reader) -> Model:
             f"what {shown(_class_of(config))} makes of vocab.json and merges.txt is not known here, as it is of "
             f"{', '.join(_CLASSES)}; save the tokenizer with its tokenizer.json"
         )
-    normalizer, pre_tokenizer, named = _CLASSES[_class_of(config)]
-    if config.has("add_prefix_space") and config.member("add_prefix_space").flag():
-        if pre_tokenizer["type"] != "ByteLevel":
+    made = _CLASSES[_class_of(config)]
+    pre_tokenizer = made.pre_tokenizer
+    if flag_of(config, "add_prefix_space", False):
+        if not made.blank:
             raise config.member("add_prefix_space").refused("this class does not put a blank in front of texts")
         pre_tokenizer = {**pre_tokenizer, "add_prefix_space": True}
+    named, found = Named(folder, config, made.named), vocab.object()
+    added = named.added(found.get, len(found))
+    ids = {token["content"]: token["id"] for token in added}
+    model = {"type": "BPE", "unk_token": named.text("unk_token") if made.model else None, **made.model}
     record = {
         "version": "1.0",
-        "added_tokens": _added_of_pair(folder, config, vocab, named),
-        "normalizer": normalizer,
+        "added_tokens": added,
+        "normalizer": made.normalizer,
         "pre_tokenizer": pre_tokenizer,
-        "decoder": {**_LEVEL, "use_regex": True},
-        "model": {"type": "BPE", "vocab": vocab.object(), "merges": _merges(os.path.join(folder, "merges.txt"))},
+        "post_processor": template_of(_around(config, named, made), ids, config),
+        "decoder": _WITH_REGEX,
+        "model": {**model, "vocab": found, "merges": _merges(os.path.join(folder, "merges.txt"))},
     }
     return read(json.dumps(record, ensure_ascii=False).encode(), folder, lambda record: None)
 
 
-def _added_of_pair(folder: str, config: Field, vocab: Field, defaults: dict[str, str]) -> list[dict[str, Any]]:
-    """Those of added_tokens_decoder, then the tokens that are named, in the order in which transformers adds them."""
-    added = _decoder(config)
-    named = {name: content for name, content in defaults.items() if name not in config.value} | _named(config)
-    for other in (_json_of(folder, "special_tokens_map.json"), _json_of(folder, "added_tokens.json")):
-        if other is not None and not {*_named(other).values()} <= {*named.values(), *(t["content"] for t in added)}:
-            raise other.refused("it names tokens that tokenizer_config.json does not: save the tokenizer anew")
-    known = {token["content"] for token in added}
-    for content in named.values():
-        if content and content not in known:
-            number = vocab.value.get(content)
-            free = max([len(vocab.value), *(token["id"] + 1 for token in added)])
-            plain = dict.fromkeys(_FLAGS, False) | {"special": True}
-            added.append({"id": free if number is None else number, "content": content, **plain})
-            known.add(content)
-    return added
+def _around(config: Field, named: Named, made: _Pairs) -> tuple[list[str], list[str]]:
+    """The tokens in front of a text and behind it."""
+    if made.ends is not None:
+        return ends_of(named, [made.ends[0]], [made.ends[1]])
+    return optional_ends(config, named)
 
 
 def _merges(path: str) -> list[str]:
@@ -251,7 +311,7 @@ _WORD_TOKENS = {
 def _read_words(folder: str, read: Reader) -> Model:
     """The model of a vocab.txt, a line a token, as the class that tokenizer_config.json names makes it."""
     path = os.path.join(folder, "vocab.txt")
-    config = _json_of(folder, "tokenizer_config.json")
+    config = json_of(folder, "tokenizer_config.json")
     if config is None or _class_of(config) not in _OF_WORDS:
         raise VocabularyError(
             f"vocab.txt does not say how text is split, which tokenizer_config.json does by its tokenizer_class: "
@@ -266,7 +326,8 @@ def _read_words(folder: str, read: Reader) -> Model:
         if token in vocab:
             raise VocabularyError(f"{shown(token)} is in line {vocab[token] + 1}, too", path, number + 1)
         vocab[token] = number
-    tokens = _WORD_TOKENS | {name: text for name, text in _named(config).items() if name in _WORD_TOKENS}
+    named = Named(folder, config, _WORD_TOKENS)
+    tokens = {name: named.text(name) or "" for name in _WORD_TOKENS}
     lower, parts, strips = (
         config.member(name).flag() if config.has(name) else default
         for name, default in (("do_lower_case", True), ("tokenize_chinese_chars", True), ("strip_accents", None))
@@ -278,7 +339,7 @@ def _read_words(folder: str, read: Reader) -> Model:
         ends[name] = [tokens[place], vocab[tokens[place]]]
     record = {
         "version": "1.0",
-        "added_tokens": _added_of_pair(folder, config, Field(vocab, path), _WORD_TOKENS),
+        "added_tokens": named.added(vocab.get, len(vocab)),
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,

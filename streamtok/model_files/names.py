@@ -55,7 +55,8 @@ class AddedNames:
         if more and not self.at_once:
             raise VocabularyError(
                 f"added_tokens: {shown(next(iter(self._late)))}, with normalized true, is looked for between the "
-                "normalizer and a pre-tokenizer that puts characters in front of a text: not supported",
+                "normalizer and a pre-tokenizer that puts characters in front of a text: not supported; it loads with "
+                "normalized false, which gives other ids where only normalizing makes its text",
                 path,
             )
 

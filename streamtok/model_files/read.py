@@ -15,6 +15,7 @@ from ..native.listing import ListError, Listing, list_spans
 from .description import Ranks
 from .field import Field, text_of
 from .folder import read_folder
+from .folder_sentences import SENTENCE_FILES
 from .gguf import is_gguf, read_gguf
 from .gguf_head import read_head
 from .model import Model, check_added, parts_of
@@ -69,8 +70,10 @@ _IN_FOLDER = (
     "merges.txt",
     "vocab.txt",
     "tokenizer_config.json",
+    "config.json",
     "special_tokens_map.json",
     "added_tokens.json",
+    *SENTENCE_FILES,
 )
 
 

@@ -27,6 +27,19 @@ def is_sentencepiece(data: bytes) -> bool:
 
 def read_sentencepiece(data: bytes, path: str) -> Model:
     """The model of the bytes of a .model file. VocabularyError: it is damaged, or says what is not supported."""
+    pieces, rules = read_messages(data, path)
+    whole = Message(data, path)
+    if rules.type == UNIGRAM:
+        return _scored(pieces, rules, whole)
+    _check_type(rules, whole)
+    return read_pairs(pieces, rules, whole)
+
+
+# ==== Messages ====
+
+
+def read_messages(data: bytes, path: str) -> tuple[list[Piece], Rules]:
+    """What a .model says. VocabularyError: it is damaged, or says what is not known."""
     whole = Message(data, path)
     pieces: list[Piece] = []
     rules = Rules()
@@ -42,13 +55,7 @@ def read_sentencepiece(data: bytes, path: str) -> Model:
             _check_denormalizer(whole.message(value))
         if len(pieces) > MAX_ENTRIES:
             raise whole.refused(value.at, f"there are more than {MAX_ENTRIES} pieces")
-    if rules.type == UNIGRAM:
-        return _scored(pieces, rules, whole)
-    _check_type(rules, whole)
-    return read_pairs(pieces, rules, whole)
-
-
-# ==== Messages ====
+    return pieces, rules
 
 
 def _usual_piece(message: Message) -> Piece | None:

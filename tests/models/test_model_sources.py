@@ -227,7 +227,7 @@ def test_vocab_and_merges(tmp_path, config, blank):
     [
         (None, '{"tokenizer_class": "GPT2Tokenizer"}'),
         ({}, '{"tokenizer_class": "GPT2Tokenizer"}'),
-        ({"tokenizer_class": "RobertaTokenizer"}, "is not known here"),
+        ({"tokenizer_class": "WhisperTokenizer"}, "is not known here"),
         ({"tokenizer_class": "Qwen2Tokenizer", "add_prefix_space": True}, "does not put a blank"),
     ],
 )
