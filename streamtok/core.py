@@ -20,7 +20,7 @@ from .native.encode import ENGINES
 from .native.steps import lazy
 from .patterns.engine import engine_of
 from .serving import methods
-from .whole import facts, special, texts
+from .whole import batches, facts, special, texts
 
 # typing.TYPE_CHECKING, without the import of typing, which takes as long as loading a vocabulary. The same in every
 # module that `import streamtok` loads.
@@ -370,11 +370,11 @@ class Encoding:
     count = texts.count
     truncate = texts.truncate
     pieces = texts.pieces
-    encode_ordinary_batch = texts.encode_ordinary_batch
-    encode_batch = texts.encode_batch
-    encode_ragged = texts.encode_ragged
-    encode_padded = texts.encode_padded
-    encode_arrow = texts.encode_arrow
+    encode_ordinary_batch = batches.encode_ordinary_batch
+    encode_batch = batches.encode_batch
+    encode_ragged = batches.encode_ragged
+    encode_padded = batches.encode_padded
+    encode_arrow = batches.encode_arrow
     encode_with_unstable = texts.encode_with_unstable
 
     @property
