@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
+import sys
 import types
 
 import oracle
@@ -34,6 +36,64 @@ def test_unknown_keyword_is_an_error_that_names_the_method(name):
         TypeError, match=rf"^({re.escape(name)}|{method})\(\) got an unexpected keyword argument 'typo'"
     ):
         function(*arguments, typo=1)
+
+
+GOOD = {
+    "ids": [1], "tokens": [1], "batch": [[1]], "token": 1, "text": "a", "texts": ["a"], "chunks": ["a"], "n": 1,
+    "slots": 1, "segments": [("a", "all")], "text_or_bytes": "a", "name": "x", "special_tokens": {}, "chunk": "a",
+}  # fmt: skip
+LISTS = ("encode_batch", "encode_ordinary_batch")
+
+
+def subject(kind):
+    enc = oracle.ours("r50k_base")
+    return {"Encoding": enc, "StreamEncoder": enc.stream_encoder(), "StreamDecoder": enc.stream_decoder()}[kind]
+
+
+def internal_names() -> set[str]:
+    """The classes of the package that its interface does not name."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "streamtok"]
+    kinds = {
+        kind.__name__
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__.partition(".")[0] == "streamtok"
+    }
+    return {kind for kind in kinds if not re.search(rf"\b{kind}\b", MAP)}
+
+
+def whole(made):
+    """What a call gives, to its end."""
+    if inspect.isasyncgen(made):
+
+        async def all_of_it():
+            return [each async for each in made]
+
+        return asyncio.run(all_of_it())
+    return list(made) if inspect.isgenerator(made) else made
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "StreamEncoder.feed", "StreamDecoder.feed"])
+def test_messages_name_no_internal_class(name, tmp_path):
+    """Of wrong keywords, of wrong types in each place, and of too many arguments."""
+    kind, _, method = name.partition(".")
+    call = getattr(subject(kind), method)
+    parameters = inspect.signature(call).parameters.values() if method != "feed" else ()
+    files = {"src": tmp_path / "in.txt", "dst": tmp_path / "out"}
+    files["src"].write_text("a")
+    needed = [each for each in parameters if each.default is each.empty and each.name not in ("args", "options")]
+    good = {each.name: {**GOOD, **files}.get(each.name) for each in needed} if needed else {}
+    if method in LISTS:
+        good["text"] = ["a"]
+    wrong = [((object(),) * 9, {}), ((object(),), {}), ((), {**good, "typo": 1})]
+    wrong += [((), {**good, each.name: object()}) for each in parameters]
+    for arguments, options in wrong:
+        try:
+            whole(call(*arguments, **options))
+        except Exception as error:
+            assert not isinstance(error, NameError)
+            told = set(re.findall(r"\w+", str(error))) & internal_names()
+            assert not told, (options, str(error))
 
 
 def names_of(part: str) -> set[str]:

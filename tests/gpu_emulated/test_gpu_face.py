@@ -316,6 +316,11 @@ def test_methods_of_encoding(devices, device, name):
         assert own.flags.writeable and own.tolist() == ids.tolist() == rows.tolist() and own.dtype == rows.dtype
     assert out.tolist() == ids.tolist()
     assert enc.encode_batch([text, "", "b"], device=device) == enc.encode_batch([text, "", "b"])
+    assert enc.encode_ordinary_batch([text, ""], device=device) == enc.encode_ordinary_batch([text, ""])
+    named = text + "<|endoftext|>"
+    for options in ({"allowed_special": "all"}, {"disallowed_special": ()}, {}):
+        for call in (enc.encode, enc.encode_with_offsets):
+            assert outcome(call, named, device=device, **options) == outcome(call, named, **options)
     assert outcome(enc.encode_ragged, [text, b"b"], device=device) == outcome(enc.encode_ragged, [text, b"b"])
     for bad in (["a", "<|endoftext|>"], [b"a", b"\xff"], ["a", 3]):
         with pytest.raises((ValueError, TypeError)) as theirs:
