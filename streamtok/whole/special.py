@@ -6,6 +6,7 @@ from ..checks import check_allowed
 from ..errors import shown
 from ..native.encode import ERRORS, Coder
 from ..native.matcher import Matcher
+from ..native.steps import lazy
 from ..patterns.engine import splitter_of
 
 TYPE_CHECKING = False
@@ -45,6 +46,11 @@ class SpecialNames:
         self._matcher = matcher or self._plain_matcher
         self.kept: dict[tuple[frozenset[str], frozenset[str]], NamePair] = {}
 
+    @lazy
+    def all_allowed(self) -> NamePair:
+        """find("all", ()), and find("all", "all")."""
+        return self.find("all", ())
+
     def find(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
         """Matchers of the allowed and the disallowed names; None where there are none."""
         if allowed == "all":
@@ -76,6 +82,8 @@ def matchers_for(self: Encoding, allowed: AllowedSpecial, disallowed: Disallowed
         return self._default_matchers
     if not allowed and not disallowed:
         return self._plain, None
+    if allowed == "all" and disallowed in ("all", ()):
+        return self._names.all_allowed
     return self._names.find(allowed, disallowed)
 
 

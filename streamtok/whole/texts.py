@@ -45,38 +45,6 @@ def _with_few_keywords(encode_to_numpy: _Method) -> _Method:
     return encode  # type: ignore[return-value]
 
 
-def _with_copied_defaults(encode: _Method) -> _Method:
-    """The same for encode(). Python copies the defaults of arguments that may be given by position, all at once: these
-    may not, as a call that does so finds at `excess`."""
-
-    @functools.wraps(encode)
-    def quick(
-        self: Encoding,
-        text: str,
-        excess: object = ...,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
-        add_special_tokens: bool = False,
-        device: str = "cpu",
-    ) -> list[int]:
-        allowed, disallowed = self._default_matchers  # no call for them: it would be a fifth of a short text's time
-        if device != "cpu" or excess is not ...:
-            given = () if excess is ... else (excess,)
-            options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-            ids: list[int] = encode(self, text, *given, **options, add_special_tokens=add_special_tokens, device=device)
-            return ids
-        if allowed_special or disallowed_special != "all":
-            if not allowed_special and not disallowed_special:  # as in _matchers_for(), which would be another call
-                allowed, disallowed = self._plain, None
-            else:
-                allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        if add_special_tokens:
-            return [*self._template[0], *self._coder.encode(text, allowed, disallowed), *self._template[1]]
-        return self._coder.encode(text, allowed, disallowed)
-
-    return quick  # type: ignore[return-value]
-
-
 def encode_ordinary(self: Encoding, text: str) -> list[int]:
     """Encodes a string, taking the text of special tokens for ordinary text.
 
@@ -89,7 +57,6 @@ def encode_ordinary(self: Encoding, text: str) -> list[int]:
     return self._coder.encode(text, self._plain, None)
 
 
-@_with_copied_defaults
 def encode(
     self: Encoding,
     text: str,
@@ -122,14 +89,15 @@ def encode(
         TypeError: `text` is no str, or the names are not given as a set.
         streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
-    ids: list[int] = self.encode_to_numpy(
-        checked(text),
-        allowed_special=allowed_special,
-        disallowed_special=disallowed_special,
-        add_special_tokens=add_special_tokens,
-        device=device,
-    ).tolist()
-    return ids
+    allowed, disallowed = self._default_matchers  # no call for them: it would be a fifth of a short text's time
+    if allowed_special or disallowed_special != "all":
+        plain = not allowed_special and not disallowed_special  # as in _matchers_for(), which would be another call
+        allowed, disallowed = (self._plain, None) if plain else self._matchers_for(allowed_special, disallowed_special)
+    if device == "cpu":
+        ids: list[int] = self._coder.encode(text, allowed, disallowed)
+    else:
+        ids = devices.encode_array(self, device, checked(text), (allowed, disallowed), "strict", None).tolist()
+    return [*self._template[0], *ids, *self._template[1]] if add_special_tokens else ids
 
 
 @_with_few_keywords
