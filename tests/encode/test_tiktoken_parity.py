@@ -27,16 +27,18 @@ def public_functions(module: types.ModuleType) -> dict:
 
 
 def assert_accepts_the_same(mine, other, name: str) -> None:
-    """Every parameter of theirs is there, with the same name, kind, order and default; more have defaults."""
+    """Every parameter of theirs is there, with the same name, kind, order and default; more have defaults. What goes by
+    keyword there may go by position here, too."""
     ours, theirs = inspect.signature(mine).parameters, inspect.signature(other).parameters
     shared = [parameter for parameter in ours.values() if parameter.name in theirs]
     assert [p.name for p in shared] == list(theirs), name
     for parameter, expected in zip(shared, theirs.values()):
-        assert parameter.kind == expected.kind, f"{name}({parameter.name})"
+        assert parameter.kind in (expected.kind, expected.POSITIONAL_OR_KEYWORD), f"{name}({parameter.name})"
         assert parameter.default == expected.default, f"{name}({parameter.name})"
     for extra in ours.keys() - theirs.keys():
         assert ours[extra].default is not inspect.Parameter.empty, f"{name}({extra})"
-        assert ours[extra].kind == inspect.Parameter.KEYWORD_ONLY, f"{name}({extra})"
+        is_behind = list(ours).index(extra) >= len(theirs)
+        assert is_behind or ours[extra].kind == inspect.Parameter.KEYWORD_ONLY, f"{name}({extra})"
 
 
 def test_every_public_name_of_the_module_is_here():

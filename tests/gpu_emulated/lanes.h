@@ -151,8 +151,10 @@ static void run_block(unsigned warps)
         lanes[i].done = 0;
         lanes[i].wait = any_below(32);
         phase[i] = 0;
-        if (!lanes[i].stack)
-            lanes[i].stack = (char *)malloc(STACK);
+        if (lanes[i].stack)
+            continue;
+        lanes[i].stack = (char *)malloc(STACK);
+        lanes[i].begun = 0;
     }
     for (unsigned left = warps; left;) {
         left = 0;
