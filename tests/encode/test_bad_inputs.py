@@ -425,10 +425,7 @@ GROUPS: dict[str, tuple[list[Callable[[Subjects, Any], object]], list[Bad]]] = {
     "ids": (of(FEW_IDS) + [lambda s, ids: s.enc.decode_batch([[97], ids])], NO_NUMBER + IN_LISTS),
     "ids of tokens": (of("enc.decode_tokens_bytes"), [bad._replace(says="") for bad in NO_NUMBER]),
     "one id": (of("decoder.feed"), ONE_ID),
-    "one token": (
-        [*of("enc.decode_single_token_bytes"), lambda s, token: s.enc.decode_tokens_bytes([token])],
-        ONE_TOKEN,
-    ),
+    "one token": (of("enc.decode_single_token_bytes") + [lambda s, id: s.enc.decode_tokens_bytes([id])], ONE_TOKEN),
     "a number for ids": (of("enc.decode"), A_NUMBER_FOR_IDS),
     "a batch": (of("enc.decode_batch"), A_BATCH),
     "a table for a row": (of(FEW_IDS), A_TABLE_FOR_A_ROW),
