@@ -199,6 +199,7 @@ class Encoding:
         path: str | os.PathLike[str],
         *,
         cache: bool = False,
+        normalizer: str | None = None,
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
     ) -> Encoding:
@@ -214,17 +215,20 @@ class Encoding:
                 words, too, and the next load takes some milliseconds. Tables that are there are used in any case,
                 unless STREAMTOK_TABLES is "package"; ids do not depend on them. UserWarning, once for a folder: they
                 cannot be written there.
+            normalizer: "NFC", "NFD", "NFKC" or "NFKD": texts are brought to that form first. For a .gguf of BPE over
+                bytes alone, which does not say whether the model's own tokenizer does that, as that of Qwen does. No
+                tables are used then.
             engine: as for the class.
             pattern_seconds: as for the class.
 
         Raises:
             VocabularyError: a file that is damaged, or that says what is not supported; the message names the place.
             OSError: the file cannot be read, or was changed while tables of it were to be written.
-            ValueError: an unknown engine.
+            ValueError: an unknown engine, or an unknown normalizer.
         """
         from .model_files.cached import load
 
-        model, vocab = load(path, cache, choice() != "package")
+        model, vocab = load(path, cache, choice() != "package", normalizer)
         self = cls.__new__(cls)
         if not isinstance(model, tuple):
             self._become(model=model, engine=engine, pattern_seconds=pattern_seconds, vocab=vocab)

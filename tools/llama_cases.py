@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The cases beside llama.cpp's vocabularies, ggml-vocab-NAME.gguf: texts (.inp) and the ids of Hugging Face's tokenizers (.out).
+"""The cases beside llama.cpp's vocabularies, ggml-vocab-NAME.gguf: texts (.inp), and Hugging Face's ids of them (.out).
 
     python tools/llama_cases.py FOLDER
 
-FOLDER is `models` of llama.cpp's repository, or of the source distribution of llama-cpp-python (vendor/llama.cpp/models),
-as `pip download --no-binary :all: llama-cpp-python` fetches it. Nothing is fetched here. Each vocabulary is loaded and its
-texts are encoded whole, and as streams cut behind each byte. A row for each file: cases, how many agree, or why the file is
-refused. Exit status: 0 all agree, 1 some do not, 2 there is no such file.
+FOLDER is `models` of llama.cpp's repository, or of the source distribution of llama-cpp-python, as
+`pip download --no-binary :all: llama-cpp-python` fetches it (vendor/llama.cpp/models). Nothing is fetched here. Each
+vocabulary is loaded and its texts are encoded whole, and as streams cut behind each byte. A row for each file: cases,
+how many agree, or why the file is refused. Exit status: 0 all agree, 1 some do not, 2 there is no such file.
 """
 
 from __future__ import annotations

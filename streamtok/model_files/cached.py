@@ -122,13 +122,16 @@ def file_of(path: str | os.PathLike[str]) -> str:
 # ==== Opening ====
 
 
-def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool) -> Opened:
+def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None) -> Opened:
     """A model, from tables where there are some. is_kept: whether to write them where there are none; UserWarning,
-    once for each folder: it cannot be written. is_used: whether to look for them.
+    once for each folder: it cannot be written. is_used: whether to look for them. normalizer: as for read_model(); with
+    one there are no tables.
 
     Raises:
         VocabularyError, OSError: as read_model(); OSError: a file was changed while tables were to be written.
     """
+    if normalizer is not None:
+        return Opened(read_model(path, normalizer), None)
     opened = open_cached(path) if is_used else None
     if opened is not None or not is_kept:
         return opened or Opened(read_model(path), None)

@@ -6,6 +6,7 @@ a name that is not known is refused. Normalizers do not stand in such files, and
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..bundled.listed import pack_listed
 from ..bundled.packed import MAX_ENTRIES
+from ..bundled.scored import score_text
 from ..errors import VocabularyError, shown
-from ..patterns.compose import ByteLevel, Digits, Split
-from ..patterns.rows import ROWS
 from .description import Ranks
 from .gguf_head import MAGIC, parse_head
+from .gguf_ways import BEGUN, OF_CHARACTERS, UNSURE, WAY_OF, WHOLE, level, steps_of
 from .piece_pairs import read_pieces
 
 if TYPE_CHECKING:
@@ -27,38 +28,6 @@ if TYPE_CHECKING:
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER, _UNUSED, _BYTE = range(1, 7)
 _MARK = "\u2581"
-
-# The rows of patterns (patterns/rows.py), or patterns in turn, by the names of llama.cpp; where it only comes near to
-# the pattern of the models, it is that one. Not here are names whose models are not certain.
-_DEEPSEEK_CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", r"\p{N}")
-_FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", ByteLevel(), "[0-9][0-9][0-9]")
-_BLOOM = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
-_WAYS: dict[Any, str] = {
-    "llama3": "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe "
-    "chatglm-bpe glm4 glm5",
-    "qwen2": "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan grok-2 solar-open",
-    "qwen3_5": "qwen35",
-    "r50k": "mpt gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert jina-v1-en "
-    "jina-v2-code roberta-bpe olmo jais exaone4 trillion granite-docling",
-    "starcoder": "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
-    "deepseek_v3": "deepseek-v3 hunyuan-dense hy_v4 joyai-llm",
-    "tekken": "tekken",
-    "o200k": "gpt-4o llama4 kanana2 talkie minimax-m2",
-    "kimi_k2": "kimi-k2",
-    "seed_coder": "seed-coder",
-    _DEEPSEEK_CODER: "deepseek-coder",
-    _FALCON: "falcon",
-    (_BLOOM,): "poro-chat bloom gpt3-finnish",
-    (_BLOOM, r"\p{N}"): "viking",
-}
-_WAY_OF = {name: way for way, names in _WAYS.items() for name in names.split()}
-_WHOLE = frozenset(
-    "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano tekken glm4 glm5".split()
-)
-"""Names of models that take a piece that is a token whole."""
-
-_BEGUN = _WHOLE - {"glm4", "glm5"}
-"""Names of models with a token in front of texts, where the file does not say."""
 
 
 def is_gguf(data: bytes) -> bool:
@@ -106,8 +75,13 @@ class _File:
         return value  # type: ignore[no-any-return]
 
 
-def read_gguf(data: bytes, path: str, read: Reader) -> Model | Ranks:
-    """The model of a head. read: makes one of the bytes of a tokenizer.json. VocabularyError."""
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+"""What from_file(normalizer=) takes."""
+
+
+def read_gguf(data: bytes, path: str, read: Reader, normalizer: str | None = None) -> Model | Ranks:
+    """The model of a head. read: makes one of the bytes of a tokenizer.json. normalizer: a form of Unicode that texts
+    are brought to first, which such a file does not say. VocabularyError."""
     file = _File(data, path)
     kind = file.text("model")
     if kind is None:
@@ -118,15 +92,27 @@ def read_gguf(data: bytes, path: str, read: Reader) -> Model | Ranks:
     kinds = file.get("token_type", list, [_NORMAL] * len(tokens))
     if len(kinds) != len(tokens) or not all(type(each) is int and _NORMAL <= each <= _BYTE for each in kinds):
         raise file.refused("token_type", "it has not a type from 1 to 6 for each token")
+    if normalizer is not None and kind != "gpt2":
+        raise file.refused("model", f"normalizer={normalizer!r} is for the model gpt2, and this one is {shown(kind)}")
     if kind == "rwkv":
         return _world(file, tokens, kinds)
     if kind == "llama":
         return _sentencepiece(file, tokens, kinds)
-    makers = {"gpt2": _of_bytes, "bert": _of_words, "gemma4": _of_characters}
+    makers = {"gpt2": _of_bytes, "bert": _of_words, "gemma4": _of_characters, "t5": _of_scores}
     if kind not in makers:
-        raise file.refused("model", f"{shown(kind)} is not supported; rwkv, llama, {', '.join(makers)} are")
+        raise file.refused(
+            "model",
+            f"{shown(kind)} is not supported; rwkv, llama, {', '.join(makers)} are: take the model's tokenizer.json",
+        )
     record = makers[kind](file, tokens, kinds)
-    return read(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass"), path)
+    if normalizer is not None:
+        if record["normalizer"] is not None:
+            raise file.refused("pre", f"normalizer={normalizer!r} is for text that begins as bytes")
+        record["normalizer"] = {"type": normalizer}
+    vocab = record["model"].pop("scored", None)
+    text = json.dumps(record, ensure_ascii=False)
+    text = text if vocab is None else text.replace('"vocab": null', f'"vocab": {vocab}', 1)
+    return read(text.encode("utf-8", "surrogatepass"), path)
 
 
 def _added(tokens: list[str], kinds: list[int], more: tuple[int | None, ...] = ()) -> list[dict[str, Any]]:
@@ -138,8 +124,10 @@ def _added(tokens: list[str], kinds: list[int], more: tuple[int | None, ...] = (
     ]
 
 
-def _template(file: _File, tokens: list[str], begun: bool, ended: bool = False) -> dict[str, Any] | None:
-    """What stands around a text: the tokens that the file names for it."""
+def _template(
+    file: _File, tokens: list[str], begun: bool, ended: bool = False, end: int | None = None
+) -> dict[str, Any] | None:
+    """What stands around a text: the tokens that the file names for it. end: the one behind it where none is named."""
     ends = ("cls_token_id", "seperator_token_id") if file.text("model") == "bert" else ("bos_token_id", "eos_token_id")
     steps: list[dict[str, Any]] = [{"Sequence": {"id": "A", "type_id": 0}}]
     listed = {}
@@ -147,6 +135,7 @@ def _template(file: _File, tokens: list[str], begun: bool, ended: bool = False) 
         if not file.flag(name, default):
             continue
         token = file.token(key, len(tokens))
+        token = end if token is None and place else token
         if token is None:
             raise file.refused(key, f"it is missing, and {name} is set")
         listed[tokens[token]] = {"id": tokens[token], "ids": [token], "tokens": [tokens[token]]}
@@ -172,36 +161,15 @@ def _merges(file: _File) -> list[tuple[str, str]]:
 # ==== BPE ====
 
 
-def _split(pattern: str) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-
-
-def _level(use_regex: bool) -> dict[str, Any]:
-    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": use_regex}
-
-
-def _steps(way: Any) -> list[dict[str, Any]]:
-    """The pre-tokenizers of a way to split, with one ByteLevel."""
-    if way == "r50k":
-        return [_level(True)]
-    stages: Any = ROWS[way] if isinstance(way, str) else way
-    steps: list[dict[str, Any]] = []
-    for stage in (stages,) if isinstance(stages, str) else stages:
-        if isinstance(stage, ByteLevel):
-            steps.append(_level(stage.use_regex))
-        elif isinstance(stage, Digits):
-            steps.append({"type": "Digits", "individual_digits": stage.individual_digits})
-        else:
-            steps.append(_split(stage.pattern if isinstance(stage, Split) else stage))
-    return steps if any(step["type"] == "ByteLevel" for step in steps) else [*steps, _level(False)]
-
-
 def _of_bytes(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any]:
     """Tokens behind the last one of merges are no letters for bytes, but the texts of added tokens."""
     name = file.text("pre")
-    if name not in _WAY_OF:
+    if name in OF_CHARACTERS:
+        return _of_characters(file, tokens, kinds)
+    if name not in WAY_OF:
         said = "it is missing" if name is None else f"{shown(name)} is not known here"
-        raise file.refused("pre", f"{said}: how text is split is not certain; take the model's tokenizer.json")
+        said = f"{shown(name)}: {UNSURE[name]}" if name in UNSURE else f"{said}: how text is split is not certain"
+        raise file.refused("pre", f"{said}; take the model's tokenizer.json")
     base = 1 + max((i for i, kind in enumerate(kinds) if kind not in (_CONTROL, _USER)), default=-1)
     model: dict[str, Any] = {
         "type": "BPE",
@@ -210,12 +178,12 @@ def _of_bytes(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any
         "fuse_unk": False,
         "byte_fallback": False,
     }
-    model |= {"ignore_merges": name in _WHOLE, "vocab": _vocab(file, tokens[:base]), "merges": _merges(file)}
+    model |= {"ignore_merges": name in WHOLE, "vocab": _vocab(file, tokens[:base]), "merges": _merges(file)}
     return _record(
         added_tokens=_added(tokens, kinds),
-        pre_tokenizer={"type": "Sequence", "pretokenizers": _steps(_WAY_OF[name])},
-        post_processor=_template(file, tokens, name in _BEGUN),
-        decoder=_level(False),
+        pre_tokenizer={"type": "Sequence", "pretokenizers": steps_of(WAY_OF[name])},
+        post_processor=_template(file, tokens, name in BEGUN),
+        decoder=level(False),
         model=model,
     )
 
@@ -241,13 +209,48 @@ def _of_characters(file: _File, tokens: list[str], kinds: list[int]) -> dict[str
     return _record(
         added_tokens=_added(tokens, kinds, (unknown,)),
         normalizer=_BLANKS,
-        post_processor=_template(file, tokens, True),
+        post_processor=_template(file, tokens, file.text("pre") != "sarvam-moe"),
         decoder={"type": "Sequence", "decoders": [_BACK, {"type": "ByteFallback"}, {"type": "Fuse"}]},
         model=model,
     )
 
 
 # ==== Others ====
+
+
+def _of_scores(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any]:
+    """T5's, XLM-R's: Unigram as tokenizers has it. Tokens that no text becomes score 0, as there."""
+    scores = file.get("scores", list, [])
+    if len(scores) != len(tokens):
+        raise file.refused("scores", f"there are {len(scores)} scores for {len(tokens)} tokens")
+    unknown = file.token("unknown_token_id", len(tokens))
+    unknown = 2 if unknown is None and len(tokens) > 2 else unknown
+    if unknown is None:
+        raise file.refused("unknown_token_id", "it is missing, and characters that are no tokens need one")
+    _vocab(file, tokens)
+    charsmap = bytes(value & 0xFF for value in file.get("precompiled_charsmap", list, []))
+    spaced = file.flag("add_space_prefix", True)
+    marks: list[dict[str, Any]] = [
+        {
+            "type": "Metaspace",
+            "replacement": _MARK,
+            "prepend_scheme": "always" if spaced else "never",
+            "split": True,
+        }
+    ]
+    fewer = [{"type": "WhitespaceSplit"}] * file.flag("remove_extra_whitespaces", False)
+    texts = (json.dumps(token, ensure_ascii=False) for token in tokens)
+    each = (score_text(float(score) if kind == _NORMAL else 0.0) for score, kind in zip(scores, kinds))
+    listed = ", ".join(f"[{text}, {score}]" for text, score in zip(texts, each))
+    encoded = base64.b64encode(charsmap).decode()
+    return _record(
+        added_tokens=_added(tokens, kinds, (unknown,)),
+        normalizer={"type": "Precompiled", "precompiled_charsmap": encoded} if charsmap else None,
+        pre_tokenizer={"type": "Sequence", "pretokenizers": fewer + marks},
+        post_processor=_template(file, tokens, False, True, 1),
+        decoder=marks[0],
+        model={"type": "Unigram", "unk_id": unknown, "byte_fallback": False, "vocab": None, "scored": f"[{listed}]"},
+    )
 
 
 def _of_words(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any]:

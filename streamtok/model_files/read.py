@@ -16,7 +16,7 @@ from .description import Ranks
 from .field import Field, text_of
 from .folder import read_folder
 from .folder_sentences import SENTENCE_FILES
-from .gguf import is_gguf, read_gguf
+from .gguf import FORMS, is_gguf, read_gguf
 from .gguf_head import read_head
 from .model import Model, check_added, parts_of
 from .rank_file import is_rank_file, read_rank_file
@@ -27,15 +27,17 @@ from .world import is_world, read_world
 
 
 @short_file_names
-def read_model(path: str | os.PathLike[str]) -> Model | Ranks:
+def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> Model | Ranks:
     """The model of a file, or the ranks, of a file that holds these.
 
     Args:
         path: a tokenizer.json; a folder that holds one, or a tekken.json, or vocab.json and merges.txt, or one of these
             two; a tekken.json; a .model of SentencePiece; a GGUF file; a file of ranks with its JSON; RWKV's World
             vocabulary.
+        normalizer: a form of Unicode, for a GGUF file, which says none.
 
     Raises:
+        ValueError: another normalizer.
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
         OSError: the file cannot be read.
     """
@@ -48,6 +50,14 @@ def read_model(path: str | os.PathLike[str]) -> Model | Ranks:
             return read_folder(source, read_tokenizer_json)
         source = tekken
     data = read_head(source) or read_file(source)
+    if normalizer is not None:
+        if normalizer not in FORMS:
+            raise ValueError(f"normalizer={normalizer!r} is unknown; {', '.join(FORMS)} are known")
+        if not is_gguf(data):
+            raise VocabularyError(
+                "normalizer= is for a .gguf file; this one says itself how text is normalized", source
+            )
+        return read_gguf(data, source, read_tokenizer_json, normalizer)
     for is_kind, read in _READERS:
         if is_kind(data):
             return read(data, source)

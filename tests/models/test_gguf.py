@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import pathlib
 import random
 import struct
+import sys
 from typing import Any
 
 import made_models
 import pytest
 from gguf_files import gguf, of_bytes, value
+from gguf_files import text as head_text
 from small_models import Both, added, record, split_by, texts
 
 from streamtok import Encoding, VocabularyError
 from streamtok.model_files import gguf_head
-from streamtok.model_files.gguf import _WAY_OF, _steps
+from streamtok.model_files.gguf_ways import OF_CHARACTERS, UNSURE, WAY_OF, steps_of
+from streamtok.model_files.wire import Message
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tools"))
+import llama_cases
 
 BASE = "tokenizer.ggml."
 
@@ -51,7 +59,7 @@ def same(enc: Encoding, both: Both, given: list[str]) -> None:
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "deepseek-v3", "falcon", "deepseek-coder", "starcoder", "bloom"])
 def test_bpe_over_bytes(tmp_path, pre, order):
     made = record()
-    steps = _steps(_WAY_OF[pre])
+    steps = steps_of(WAY_OF[pre])
     made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
     made["model"]["ignore_merges"] = pre == "llama-bpe"
     made = added(added(made, "<|end|>", special=True), "<x>", "õö")
@@ -65,12 +73,159 @@ def test_bpe_over_bytes(tmp_path, pre, order):
     assert kept.fingerprint == enc.fingerprint and Encoding.from_file(path).encode("a b") == enc.encode("a b")
 
 
-def test_the_ways_to_split_are_read(tmp_path):
-    """Each name has a table."""
-    for way in {*map(str, _WAY_OF.values())}:
-        name = next(name for name, each in _WAY_OF.items() if str(each) == way)
-        path = written(tmp_path, of_bytes(record(), name, bos_token_id=1))
-        assert Encoding.from_file(path).pattern_engine in ("blocks", "table")
+NAMES = (
+    "a.x-4.0 afmoe bailingmoe bailingmoe2 bloom chameleon chatglm-bpe codeshell cohere2moe command-r dbrx "
+    "deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 default exaone exaone-moe exaone4 f2llmv2 falcon "
+    "falcon-h1 falcon3 gemma4 gigachat glm4 glm5 gpt-2 gpt-4o gpt3-finnish granite-docling granite-embed- "
+    "multi-311m granite-embed-multi-97m grok-2 hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es "
+    "jina-v1-en jina-v2-code jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 "
+    "llada-moe llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b minicpm5 minimax-m2 "
+    "modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact roberta-bpe sarvam-moe seed-coder smaug- "
+    "bpe smollm solar-open spark2_5 stablelm2 starcoder superbpe talkie tekken tiny_aya trillion ufakzeka "
+    "viking whitespace youtu "
+).split()
+"""Those that llama.cpp knows."""
+
+
+def test_all_names_of_ways_to_split(tmp_path):
+    assert {*WAY_OF, *OF_CHARACTERS, *UNSURE} == {*NAMES}
+
+
+@pytest.mark.parametrize("way", [*dict.fromkeys(map(str, WAY_OF.values()))], ids=lambda way: way[:30])
+def test_each_way_has_a_table_and_splits_as_tokenizers(tmp_path, way):
+    name = next(name for name, each in WAY_OF.items() if str(each) == way)
+    made = record()
+    made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps_of(WAY_OF[name])}
+    try:
+        enc = Encoding.from_file(written(tmp_path, of_bytes(made, name, bos_token_id=1)))
+    except VocabularyError as error:
+        assert "4" in str(error) and name in ("deepseek-llm", "jais-2", "chameleon")
+        return
+    assert enc.pattern_engine in ("blocks", "table")
+    reference = Both.of(tmp_path, made).reference
+    for text in texts(
+        5, 150, "don't", "DON'T", "12345", "東京12", "  \n ", "é́", "한국", "ㄅ", "１２", "\r\n\r", "$x", "<sentinel:1>"
+    ):
+        assert enc.encode(text) == reference.encode(text, add_special_tokens=False).ids, text
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_names_that_are_known_and_refused(tmp_path, name):
+    said = refused(tmp_path, gguf(of_bytes(record(), name)))
+    assert f"tokenizer.ggml.pre: {name!r}: " in said and said.endswith("take the model's tokenizer.json")
+
+
+def test_a_normalizer_is_given_by_the_caller(tmp_path):
+    path = written(tmp_path, of_bytes(record(), "qwen2"))
+    enc, composed = Encoding.from_file(path), Encoding.from_file(path, normalizer="NFC", cache=True)
+    assert composed.encode("e\u0301 a") == enc.encode("\xe9 a") != enc.encode("e\u0301 a")
+    assert composed.fingerprint != enc.fingerprint and Encoding.from_file(path).fingerprint == enc.fingerprint
+    with pytest.raises(ValueError, match="normalizer='nfc' is unknown; NFC, NFD, NFKC, NFKD are known"):
+        Encoding.from_file(path, normalizer="nfc")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(record()))
+    with pytest.raises(VocabularyError, match=r"normalizer= is for a \.gguf file"):
+        Encoding.from_file(tmp_path / "tokenizer.json", normalizer="NFC")
+    pairs = {BASE + "model": "rwkv", BASE + "tokens": ["a"], BASE + "token_type": [1]}
+    with pytest.raises(VocabularyError, match="normalizer='NFC' is for the model gpt2"):
+        Encoding.from_file(written(tmp_path, pairs), normalizer="NFC")
+
+
+def scored(changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A tokenizer.json of Unigram, and the keys of a head that says the same."""
+    vocab = [["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["▁", -3.5], ["▁the", -2.0122928619384766], ["he", -4.0]]
+    vocab += [[letter, -5.0 - i / 8] for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz.")] + [
+        ["▁a", -2.5],
+        ["th", -4.0],
+    ]
+    vocab += [["<x>", 0.0]]
+    kinds = [3, 3, 2, *[1] * (len(vocab) - 4), 4]
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    words = [{"type": "WhitespaceSplit"}] * changes.get("remove_extra_whitespaces", False)
+    added = [(0, True), (1, True), (2, True), (len(vocab) - 1, False)]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    end = {"id": "</s>", "ids": [1], "tokens": ["</s>"]}
+    made = {
+        "version": "1.0",
+        "added_tokens": [{"id": i, "content": vocab[i][0], **flags, "special": special} for i, special in added],
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*words, metaspace]},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+            "pair": [],
+            "special_tokens": {"</s>": end},
+        },
+        "decoder": metaspace,
+        "model": {"type": "Unigram", "unk_id": 2, "vocab": vocab, "byte_fallback": False},
+    }
+    pairs = {"model": "t5", "tokens": [text for text, _ in vocab], "scores": [score for _, score in vocab]}
+    pairs["scores"][0] = -1000.0  # llama.cpp's converter writes such scores for tokens that no text becomes
+    return made, {
+        BASE + key: each for key, each in (pairs | {"token_type": kinds, "eos_token_id": 1} | changes).items()
+    }
+
+
+@pytest.mark.parametrize("changes", [{}, {"remove_extra_whitespaces": True}])
+def test_unigram(tmp_path, changes):
+    made, pairs = scored(changes)
+    both, enc = Both.of(tmp_path, made), Encoding.from_file(written(tmp_path, pairs))
+    same(enc, both, texts(9, 150, "the", "  ", "<x>", "▁", "☃☃", "a the"))
+    assert enc.encode("a", add_special_tokens=True) == both.reference.encode("a").ids
+    del pairs[BASE + "eos_token_id"]
+    assert Encoding.from_file(written(tmp_path, pairs)).encode("a", add_special_tokens=True)[-1] == 1
+
+
+def test_unigram_with_a_map(tmp_path):
+    """The map is bytes of either sign in the head; texts are those of test_unigram once it has been done."""
+    sentencepiece = pytest.importorskip("sentencepiece", reason="the package sentencepiece is not installed")
+    import io
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(["the a"] * 9), model_writer=model, vocab_size=9)
+    whole = Message(model.getvalue(), "")
+    spec = next(whole.message(value) for value in whole.fields() if value.number == 3)
+    charsmap = next(spec.message(value) for value in spec.fields() if value.number == 2)
+    data = charsmap.data[charsmap.start : charsmap.end]
+    made, pairs = scored({"remove_extra_whitespaces": True})
+    made["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(data).decode()}
+    both = Both.of(tmp_path, made)
+    for form in (lambda byte: byte, lambda byte: byte - 256 * (byte > 127)):
+        kind = struct.pack("<IIQ", 9, 1 if form(255) < 0 else 0, len(data)) + data
+        head = gguf(pairs, behind=b"")
+        count = struct.unpack_from("<Q", head, 16)[0]
+        head = head[:16] + struct.pack("<Q", count + 1) + head[24:] + head_text(BASE + "precompiled_charsmap") + kind
+        (tmp_path / "model.gguf").write_bytes(head)
+        same(Encoding.from_file(tmp_path / "model.gguf"), both, texts(9, 100, "ｔｈｅ", "ﬁ", "\xa0", "Å"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"scores": [1.0]}, "there are 1 scores"), ({"unknown_token_id": 999}, "no token with id 999")],
+)
+def test_unigram_that_is_refused(tmp_path, changes, says):
+    assert says in refused(tmp_path, gguf(scored(changes)[1]))
+
+
+CASES = os.environ.get("STREAMTOK_LLAMA", "")
+"""The folder `models` of llama.cpp's repository, or of the source distribution of llama-cpp-python."""
+
+
+def test_the_cases_of_llama_cpp():
+    found = llama_cases.vocabularies(pathlib.Path(CASES)) if CASES else []
+    if not found:
+        pytest.skip("STREAMTOK_LLAMA names no folder with ggml-vocab-NAME.gguf and its cases")
+    said = {path.name: llama_cases.check(path) for path in found}
+    assert {name: each for name, each in said.items() if each[0] != each[1] and "deepseek-llm" not in name} == {}
+
+
+def test_how_cases_are_read(tmp_path):
+    (tmp_path / "ggml-vocab-x.gguf").write_bytes(gguf(of_bytes(record(), "gpt-2")))
+    given = ["hello", "", "a b\n", "cut off"]
+    (tmp_path / "ggml-vocab-x.gguf.inp").write_text("\n__ggml_vocab_test__\n".join(given))
+    enc = Encoding.from_file(tmp_path / "ggml-vocab-x.gguf")
+    lines = [" ".join(map(str, enc.encode(text))) for text in given[:3]]
+    (tmp_path / "ggml-vocab-x.gguf.out").write_text("\n".join([*lines[:2], "1 2"]))
+    (path,) = llama_cases.vocabularies(tmp_path)
+    assert llama_cases.check(path) == (3, 2, "first other: 'a b\\n'")
 
 
 def test_wordpiece(tmp_path):
@@ -128,7 +283,7 @@ def good() -> dict[str, Any]:
     [
         ({"pre": "novel"}, "tokenizer.ggml.pre: 'novel' is not known here"),
         ({"pre": None}, "tokenizer.ggml.pre: it is missing"),
-        ({"pre": "default"}, "'default' is not known"),
+        ({"pre": "default"}, "'default': this is llama.cpp's own way"),
         ({"model": "plamo2"}, "tokenizer.ggml.model: 'plamo2' is not supported"),
         ({"model": None}, "of a model in several files the first one"),
         ({"tokens": []}, "there are 0 tokens"),
