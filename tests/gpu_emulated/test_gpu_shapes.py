@@ -175,7 +175,7 @@ def test_arguments_that_are_refused():
         ({"dtype": "float32"}, "dtype='float32'"),
         ({"dtype": "int16"}, "ids up to 32767, and this encoding has ids up to 50256"),
         ({"dtype": "uint16", "pad_id": -1}, "pad_id=-1 does not fit uint16"),
-        ({"pad_id": 2**40}, "pad_id"),
+        ({"pad_id": 2**70}, "pad_id"),
         ({"length": 2, "max_length": 1}, "max_length=1 and length=2"),
     ]:
         with pytest.raises(ValueError, match=what):
