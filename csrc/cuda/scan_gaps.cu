@@ -6,7 +6,7 @@
 #include "cuda/job.h"
 #include "split/dfa_steps.h"
 
-#define ST_REST_ENDS 8
+#define ST_REST_ENDS (ST_SCAN_MIN_CAPACITY + 3)
 #define ST_REST_BLOCKS 4 /* blocks that the machine reads at a time */
 
 typedef struct st_rest {

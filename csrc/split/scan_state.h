@@ -16,9 +16,8 @@ typedef struct st_scan {
     uint64_t marks[ST_SCAN_MARKS]; /* places inside the open piece that are still read; else 0 */
 } st_scan;
 
-/* One character can make this many pieces final. White space that ends behind a line break gives up to two, and the word begun by its
- * last character two more; the piece that the character itself ends is the fifth. */
-#define ST_SCAN_STEP_ENDS 4
+/* One character can make this many pieces final: one at each mark, one in front of the last character, one in front of this one. */
+#define ST_SCAN_STEP_ENDS (ST_SCAN_MARKS + 2)
 #define ST_SCAN_MIN_CAPACITY (ST_SCAN_STEP_ENDS + 1)
 
 /* Set in the end of a piece that is dropped: one of text that no alternative of a compiled pattern matches. */

@@ -14,8 +14,8 @@ TABLE_VERSION = 2
 MOST_CLASSES = 256
 MOST_STATES = 4096
 MOST_MARKS = 8
-MOST_EMITS = 4
-"""Ends that one step gives at most."""
+MOST_EMITS = MOST_MARKS + 2
+"""Ends that one step gives at most: one at each mark, the last character and this one."""
 
 EMIT, EMIT_BACK, SLOW, DROPPED = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 OP_SHIFT = 16

@@ -24,6 +24,9 @@ BACK, HERE = 254, 255
 
 MOST_LEVELS = 12
 
+_FEW_ENDS = 4
+"""Ends that one step gives at most as long as no level is made smaller: of more, that gives the smaller table."""
+
 
 class TooManyEnds(NotCompilable):
     """Ends that wait for what follows have to be kept, and there are more and more of them."""
@@ -214,7 +217,7 @@ def _build(lists: Lists, joined: Joins, budget: Budget, lean: bool) -> Machine:
             if len(numbers) >= MOST_STATES:
                 raise NotCompilable("it needs too many states")
             if len(state.levels) > MOST_LEVELS:
-                raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+                raise TooManyEnds(f"it may have to wait with more than {MOST_MARKS - 1} ends of pieces at a time")
             numbers[state] = len(todo)
             todo.append(state)
         return numbers[state]
@@ -236,12 +239,12 @@ def _step(lists: Lists, joined: Joins, state: _State, c: int, number: Callable[[
         first = _Level(lists.starts_row(state.context).next[c], -1)
         return Step(number(_State(lists.contexts[c], -1, (first,), False)), (), ())
     walk = _Walk(lists, joined, state, c, lean)
-    if len(walk.emits) > MOST_EMITS:
-        raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+    if len(walk.emits) > (MOST_EMITS if lean else _FEW_ENDS):
+        raise TooManyEnds(f"it may have to wait with more than {MOST_MARKS - 1} ends of pieces at a time")
     emits = tuple(walk.emits)
     if c == END:
         return Step(0, emits, ())
     after, moves = walk.result()
     if len(set(after.places()) - {-1, BACK}) > MOST_MARKS - 1:  # one is for moves in a ring
-        raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+        raise TooManyEnds(f"it may have to wait with more than {MOST_MARKS - 1} ends of pieces at a time")
     return Step(number(after), emits, moves)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .compiled import MOST_EMITS, MOST_MARKS, MOST_STATES, NotCompilable
+from .compiled import MOST_MARKS, MOST_STATES, NotCompilable
 from .levels import BACK, HERE, Machine, Step
 from .live import DROPPED, KEPT, Live
 from .partition import END
 from .threads import Budget
 
 Ends = tuple[tuple[int, bool], ...]
-_MOST_RUNS = 5
 _WORK = 8
 """What one step of the product costs, in visits of threads."""
 
@@ -102,8 +101,6 @@ class _Walk:
         if self.first.back[self.step.next]:
             places.append(HERE)
         numbers = [self.base, *map(self._run_at, places)]
-        if len(numbers) > _MOST_RUNS:
-            raise NotCompilable(f"a stage may have to wait with more than {_MOST_RUNS} ends of pieces at a time")
         if self.base < 0 and places:
             raise AssertionError("a piece may have ended before it began")
         runs = [self._stepped(run) for run in numbers]
@@ -139,7 +136,7 @@ def _renamed(pair: _Pair) -> tuple[_Pair, tuple[tuple[int, int], ...]]:
     """The state in places of its own, and where its marks come from."""
     old = sorted(_used(pair) - {HERE})
     if len(old) > MOST_MARKS - 1:
-        raise NotCompilable("its stages may have to wait with too many ends of pieces at a time")
+        raise NotCompilable(f"its stages may have to wait with more than {MOST_MARKS - 1} ends of pieces at a time")
     name = {HERE: BACK, **{place: mark for mark, place in enumerate(old)}}
 
     def ends(way: Ends) -> Ends:
@@ -178,7 +175,5 @@ def product(first: Machine, second: Machine, classes: list[tuple[int, int]], bud
     for pair in todo:
         budget.spend(_WORK * len(classes) * len(pair.runs))
         row = [step(pair, both) for both in classes]
-        if any(len(entry.emits) > MOST_EMITS for entry in row):
-            raise NotCompilable(f"one character may end more than {MOST_EMITS} pieces")
         rows.append(row)
     return rows
