@@ -133,6 +133,7 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
     # A token may begin at the end of the text.
     character: Places = np.cumsum((np.frombuffer(data + b" ", np.uint8) & 0xC0) != 0x80) - 1
     late = allowed.late if allowed is not None else None
+    behind = encoding._normalizer.behind if encoding._normalizer is not None else None
     for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
         if token is not None:
             yield token, b"", character[start : start + 1]
@@ -141,8 +142,12 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
         for first, last, name in parts(late, text) if late is not None else [(0, len(text), None)]:
             if name is not None:
                 yield name, b"", character[sources[first : first + 1]]
-            else:
-                yield None, text[first:last], character[sources[first:last]]
+                continue
+            part, places = text[first:last], sources[first:last]
+            if behind is not None:
+                part, again = behind.trace(part.decode(), start > 0 or first > 0)
+                places = places[again.tolist()]
+            yield None, part, character[places]
 
 
 def _traced(encoding: Encoding, data: bytes, start: int, end: int) -> tuple[bytes, Places]:

@@ -3,6 +3,8 @@
 
 int st_normalizer_has_cuts(const st_normalizer *normalizer)
 {
+    if (normalizer->behind)
+        return 0;
     for (size_t i = 0; i < normalizer->count; i++) {
         const st_step *step = &normalizer->steps[i];
         if (step->kind != ST_STEP_FORM && step->kind != ST_STEP_LOWER && step->kind != ST_STEP_CLEAN &&

@@ -101,6 +101,8 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
 
 int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n)
 {
+    if (normalizer->behind)
+        return 0;
     for (size_t i = 0; i < normalizer->count; i++)
         if (normalizer->steps[i].kind != ST_STEP_FORM || st_normal_quick(normalizer->steps[i].form, text, n) < n)
             return 0;

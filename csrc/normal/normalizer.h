@@ -52,6 +52,7 @@ typedef struct st_step {
 typedef struct st_normalizer {
     st_step steps[ST_MOST_STEPS];
     size_t count;
+    const struct st_normalizer *behind; /* what is done to the text between late names (stream/front.h), not owned; NULL: nothing */
 } st_normalizer;
 
 void st_normalizer_init(st_normalizer *normalizer);

@@ -53,7 +53,7 @@ void st_encoder_allow(st_encoder *e, const st_special *names, const st_normalize
         st_front_use(&e->front, normalizer, names);
     if (!e->front.is_on)
         e->allowed = names;
-    else if (names && names->late && !names->late->flags)
+    else if (names && names->late && !e->front.late.names)
         e->allowed = names->late;
 }
 

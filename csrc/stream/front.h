@@ -2,10 +2,11 @@
  * their own: names are found in the text as it was given, what lies between two of them is normalized by itself, and late names are
  * found in that.
  *
- *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names with flags (special/cutter.h) -> sink
+ *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names (special/cutter.h) -> normalizer->behind -> sink
  *
- * Late names without flags are found behind it, as the names of a text that needs no front. A step may ask whether a part is the
- * first one (flow.later), and what of it comes from its first character; a text that begins with a name has no first part. */
+ * Late names without flags are found behind it, as the names of a text that needs no front, unless something is done behind them. A
+ * step may ask whether a part is the first one (flow.later), and what of it comes from its first character; a text that begins with a
+ * name has no first part. */
 #ifndef ST_STREAM_FRONT_H
 #define ST_STREAM_FRONT_H
 
@@ -15,7 +16,7 @@
 typedef struct st_front {
     int is_on;
     st_cutter names, late;
-    st_flow flow;
+    st_flow flow, behind;
 } st_front;
 
 /* Sets what is used from now on; all of it stays the caller's. normalizer, names: NULL = none. */
@@ -34,8 +35,8 @@ size_t st_front_held(const st_front *front);
 /* What is had back when a feed fails. */
 typedef struct st_front_marks {
     st_cutter_state names, late;
-    int later;
-    st_flow_marks flow;
+    int later, behind_later;
+    st_flow_marks flow, behind;
 } st_front_marks;
 
 void st_front_mark(const st_front *front, st_front_marks *marks);

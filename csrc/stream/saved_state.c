@@ -26,19 +26,25 @@ static st_status put_cutter(st_bytes *out, const st_cutter *c)
     return put_block(out, held ? c->held.data + s->start : NULL, held);
 }
 
-/* What cutters and steps in front of the splitter wait with. */
-static st_status put_front(st_bytes *out, const st_front *front)
+static st_status put_flow(st_bytes *out, const st_flow *flow)
 {
-    ST_TRY(put_cutter(out, &front->names));
-    ST_TRY(put_cutter(out, &front->late));
-    ST_TRY(put(out, (uint64_t)(front->flow.at > 0) << 1 | (uint64_t)front->flow.later));
-    for (size_t i = 0; i < st_flow_steps(&front->flow); i++) {
-        const st_step_holds holds = st_flow_holds(&front->flow, i);
+    ST_TRY(put(out, (uint64_t)(flow->at > 0) << 1 | (uint64_t)flow->later));
+    for (size_t i = 0; i < st_flow_steps(flow); i++) {
+        const st_step_holds holds = st_flow_holds(flow, i);
         const uint64_t numbers = (uint64_t)holds.first << 32 | (uint64_t)holds.matched << 1 | (uint64_t)holds.begun;
         if (put(out, numbers) || put_block(out, holds.text, holds.n))
             return ST_NO_MEMORY;
     }
     return ST_OK;
+}
+
+/* What cutters and steps in front of the splitter wait with. */
+static st_status put_front(st_bytes *out, const st_front *front)
+{
+    ST_TRY(put_cutter(out, &front->names));
+    ST_TRY(put_cutter(out, &front->late));
+    ST_TRY(put_flow(out, &front->flow));
+    return front->behind.normalizer ? put_flow(out, &front->behind) : ST_OK;
 }
 
 /* What the model keeps of the open piece besides its text: a block, where the model has more to say. */
@@ -186,25 +192,32 @@ static st_status get_cutter(st_cutter *c, reader *r)
     return st_cutter_restore(c, &state, (size_t)named, held, n);
 }
 
-static st_status get_front(st_front *front, reader *r)
+/* has_names: some may have been found in front of a part. */
+static st_status get_flow(st_flow *flow, reader *r, int has_names)
 {
-    ST_TRY(get_cutter(&front->names, r));
-    ST_TRY(get_cutter(&front->late, r));
     const uint64_t later = get(r);
-    if (later > 3 || (later & 1) > (front->names.names != NULL))
+    if (later > 3 || (int)(later & 1) > has_names)
         return ST_BAD_STATE;
-    front->flow.later = (int)(later & 1);
-    front->flow.at = (size_t)(later >> 1);
-    for (size_t i = 0; i < st_flow_steps(&front->flow) && !r->bad; i++) {
+    flow->later = (int)(later & 1);
+    flow->at = (size_t)(later >> 1);
+    for (size_t i = 0; i < st_flow_steps(flow) && !r->bad; i++) {
         const uint64_t numbers = get(r);
         st_text_error error;
         st_step_holds holds = {(size_t)(numbers >> 1 & 0x7FFFFFFF), (int)(numbers & 1), NULL, 0, (size_t)(numbers >> 32)};
         holds.text = get_block(r, &holds.n);
         if (r->bad || holds.first > holds.n || st_text_check(holds.text, holds.n, &error) != holds.n)
             return ST_BAD_STATE;
-        ST_TRY(st_flow_restore(&front->flow, i, &holds));
+        ST_TRY(st_flow_restore(flow, i, &holds));
     }
     return r->bad ? ST_BAD_STATE : ST_OK;
+}
+
+static st_status get_front(st_front *front, reader *r)
+{
+    ST_TRY(get_cutter(&front->names, r));
+    ST_TRY(get_cutter(&front->late, r));
+    ST_TRY(get_flow(&front->flow, r, front->names.names != NULL));
+    return front->behind.normalizer ? get_flow(&front->behind, r, front->names.names != NULL) : ST_OK;
 }
 
 static st_status load(st_encoder *e, reader *r)

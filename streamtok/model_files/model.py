@@ -63,15 +63,21 @@ class Model:
     @property
     def normalizer(self) -> tuple[tuple[Any, ...], ...]:
         """What is done to text before it is split, as the argument `normalizer` of class Encoding."""
-        return tuple(step.as_step() for step in self.parts.normalizers)
+        steps, behind = self._steps
+        return (*steps, ("Names",), *behind) if behind and not self.added_names.at_once else steps + behind
+
+    @lazy
+    def _steps(self) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]]:
+        """What is done before late names are sought, and behind it."""
+        steps = tuple(step.as_step() for step in self.parts.normalizers)
+        middle = len(steps) - self.parts.behind
+        return steps[:middle], steps[middle:]
 
     @lazy
     def added_names(self) -> AddedNames:
         """What finds added tokens in texts."""
-        behind = self.parts.behind
-        steps = self.normalizer[: len(self.normalizer) - behind]
         keeps_names = any(isinstance(step, Sentence) for step in self.parts.normalizers)
-        return AddedNames(self.parts.added, steps, behind > 0, self.name, keeps_names)
+        return AddedNames(self.parts.added, *self._steps, self.name, keeps_names)
 
     @property
     def stages(self) -> tuple[Stage, ...] | None:

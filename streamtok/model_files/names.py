@@ -31,7 +31,7 @@ class AddedNames:
     Args:
         added: as the file has them.
         steps: what is done to a text before late names are sought, as the argument `normalizer` of class Encoding.
-        more: whether more is done to it behind that.
+        more: what is done to the text between late names.
         path: for errors.
         keeps_names: late names are sought as they are written: the steps leave them alone.
 
@@ -43,7 +43,7 @@ class AddedNames:
         self,
         added: Sequence[AddedToken],
         steps: Sequence[tuple[object, ...]],
-        more: bool,
+        more: Sequence[tuple[object, ...]],
         path: str,
         keeps_names: bool = False,
     ) -> None:
@@ -52,11 +52,11 @@ class AddedNames:
         self._late = self._late_texts(late, () if keeps_names else steps, path)
         self._check_blanks(path)
         self.at_once = not self._late or (not steps and self._can_be_joined())
-        if more and not self.at_once:
+        if steps and not self.at_once and any(step[0] == "PrependUnless" and step[2] for step in more):
             raise VocabularyError(
                 f"added_tokens: {shown(next(iter(self._late)))}, with normalized true, is looked for between the "
-                "normalizer and a pre-tokenizer that puts characters in front of a text: not supported; it loads with "
-                "normalized false, which gives other ids where only normalizing makes its text",
+                "normalizer and a Metaspace whose prepend_scheme is first: what begins a text then is not certain; it "
+                "loads with normalized false, which gives other ids where only normalizing makes its text",
                 path,
             )
 

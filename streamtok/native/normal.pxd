@@ -5,7 +5,9 @@ cdef class Normalizer:
     cdef st_normalizer normalizer
     cdef readonly tuple steps
     cdef readonly double growth  # bytes that it makes of one at most
+    cdef readonly Normalizer behind  # what is done to the text between late names; None: nothing
 
+    cdef int _go_on_behind(self, list steps) except -1
     cdef tuple _add(self, str name, tuple given)
     cdef tuple _add_text(self, str name, tuple given, st_step *step)
     cdef tuple _add_sentence(self, tuple given, st_step *step)

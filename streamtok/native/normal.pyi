@@ -13,6 +13,7 @@ def compiled_map(data: bytes) -> tuple[float, int]: ...
 
 @final
 class Normalizer:
+    behind: Normalizer | None
     growth: float
     steps: tuple[tuple[Any, ...], ...]
 

@@ -103,6 +103,8 @@ cdef class Normalizer:
         ("PrependUnless", character, first)      the same unless the text begins with it; with `first`, only where no name of a
                                                  special token was found in front of the text
         ("Strip", left, right)                   without white space at its ends
+        ("Names",)                               nothing: late names are sought here (native/matcher.pyx), and the steps behind it
+                                                 go for the text between them; once
 
     All is what the steps of these names do in Hugging Face's tokenizers, and the last two what its BertNormalizer does. TypeError,
     ValueError: not such a step; all of them may make more than MOST_GROWTH bytes of one. Safe to share."""
@@ -111,10 +113,14 @@ cdef class Normalizer:
         cdef double growth = 1.0, once = 0.0, formed = 1.0  # n bytes become growth * n + once at most
         st_normalizer_init(&self.normalizer)
         made = []
-        for step in steps:
+        steps = list(steps)
+        for number, step in enumerate(steps):
             step = tuple(step)
             if not step or not isinstance(step[0], str):
                 raise TypeError(f"a step of a normalizer is a tuple that begins with its name, not {step!r}")
+            if step == ("Names",):
+                self._go_on_behind(steps[number + 1 :])
+                break
             made.append((step[0], *self._add(step[0], step[1:])))
             factor, more = growth_of(step[0], made[-1][1:]), len(step[1].encode()) if step[0].startswith("Prepend") else 0
             if step[0] in FORMS:  # forms in turn make no more than the one that makes most
@@ -129,6 +135,11 @@ cdef class Normalizer:
                 )
         self.growth = growth + once
         self.steps = tuple(made)
+        if self.behind is not None:
+            self.growth *= self.behind.growth
+            self.steps += ("Names",), *self.behind.steps
+            if self.growth > MOST_GROWTH:
+                raise ValueError(f"one byte of a text may become {self.growth:.0f} bytes; at most {MOST_GROWTH} are supported")
 
     def __dealloc__(self):
         st_normalizer_free(&self.normalizer)
@@ -138,6 +149,13 @@ cdef class Normalizer:
 
     def __repr__(self):
         return f"Normalizer({list(self.steps)!r})"
+
+    cdef int _go_on_behind(self, list steps) except -1:
+        self.behind = Normalizer(steps)
+        if self.behind.behind is not None:
+            raise ValueError("late names are sought once: there are two steps of the name Names")
+        self.normalizer.behind = &self.behind.normalizer
+        return 0
 
     cdef tuple _add(self, str name, tuple given):
         """Adds a step; returns its arguments as they were understood."""
@@ -234,11 +252,13 @@ cdef class Normalizer:
     def normalize(self, text):
         """What the steps make of a str."""
         stream = NormalStream(self)
-        return (stream.feed(text) + stream.flush()).decode()
+        made = (stream.feed(text) + stream.flush()).decode()
+        return made if self.behind is None else self.behind.normalize(made)
 
     def trace(self, text, bint later=False):
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
-        bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text."""
+        bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text. Without
+        what `behind` does."""
         cdef NormalStream stream = NormalStream(self, True, later)
         made = stream._run(text, True)  # at once: a map may move a place by what follows
         return made, memoryview(stream.sources()).cast("N")

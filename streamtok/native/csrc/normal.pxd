@@ -30,6 +30,7 @@ cdef extern from "normal/normalizer.h" nogil:
         size_t pattern_size, content_size, range_count
     ctypedef struct st_normalizer:
         size_t count
+        const st_normalizer *behind
     void st_normalizer_init(st_normalizer *normalizer)
     void st_normalizer_free(st_normalizer *normalizer)
     st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
