@@ -13,49 +13,10 @@ LETTERS = {byte: chr(byte) for byte in _SEEN} | {byte: chr(256 + i) for i, byte 
 """GPT-2's letters, by byte."""
 
 PIECES = (
-    *(
-        "a",
-        "b",
-        "c",
-        "ab",
-        "B",
-        "A",
-        " ",
-        " ",
-        "  ",
-        "\n",
-        "\t",
-        "_",
-        "#",
-        "##",
-        "<",
-        ">",
-        "1",
-        "23",
-        ".",
-        "'s",
-        "-",
-        "é",
-    ),
-    *("e\u0301", "\u0301", "\u0327", "中", "文", "ﬁ", "▁", "▁▁", "Ġ", "Ã©", "\x00", "\x7f", "\u200d", "\ufffd", "😀"),
-    *(
-        "<0x41>",
-        "<0xC3>",
-        "İ",
-        "ß",
-        "Σ",
-        "가",
-        "\u1100\u1161",
-        "\u3000",
-        "\u00a0",
-        "٣",
-        "²",
-        "\u0344",
-        "!",
-        ",",
-        " n't",
-    ),
-    *(" 's", "[U]", "<unk>", "x", "xy", "aa"),
+    *("a", "b", "c", "ab", "B", "A", " ", " ", "  ", "\n", "\t", "_", "#", "##", "<", ">", "1", "23", ".", "'s", "-"),
+    *("é", "e\u0301", "\u0301", "\u0327", "中", "文", "ﬁ", "▁", "▁▁", "Ġ", "Ã©", "\x00", "\x7f", "\u200d", "\ufffd"),
+    *("😀", "<0x41>", "<0xC3>", "İ", "ß", "Σ", "가", "\u1100\u1161", "\u3000", "\u00a0", "٣", "²", "\u0344", "!", ","),
+    *(" n't", " 's", "[U]", "<unk>", "x", "xy", "aa"),
 )
 MARKS = ("▁", "▁", "▁", "_", " ", "a", "é", "Ġ")
 
@@ -291,6 +252,7 @@ def bpe(
     vocab: dict[str, int],
     merges: list[Any],
     by_bytes: bool,
+    prefix: str | None = None,
     suffix: str | None = None,
     has_bytes: bool = True,
 ) -> Record:
@@ -300,11 +262,11 @@ def bpe(
         "type": "BPE",
         "dropout": pick(rng, *[None] * 60, 0.0, 0.1),
         "unk_token": unknown,
-        "continuing_subword_prefix": pick(rng, *[None] * 60, "", "##"),
+        "continuing_subword_prefix": prefix if rng.random() < 0.98 else pick(rng, "", "##"),
         "end_of_word_suffix": suffix if rng.random() < 0.98 else pick(rng, "", "</w>"),
         "fuse_unk": rng.random() < 0.4,
-        "byte_fallback": rng.random() < (0.1 if by_bytes or suffix else 0.95 if has_bytes else 0.05),
-        "ignore_merges": rng.random() < (0.03 if suffix or (has_bytes and not by_bytes) else 0.4 if by_bytes else 0.2),
+        "byte_fallback": rng.random() < (0.1 if by_bytes or suffix or prefix else 0.95 if has_bytes else 0.05),
+        "ignore_merges": rng.random() < (0.4 if by_bytes else 0.2),
         "vocab": vocab,
         "merges": merges,
     }
@@ -319,9 +281,8 @@ def byte_model(rng: random.Random) -> Record:
     elif rng.random() < 0.2:  # a small one that was trained
         letters = [LETTERS[byte] for byte in dict.fromkeys((" abcAxy1._#\n" + rng.choice(("", "é中"))).encode())]
     vocab = {token: i for i, token in enumerate((*(("<unk>",) if rng.random() < 0.3 else ()), *letters))}
-    suffix = rng.choice(SUFFIXES) if rng.random() < 0.15 else None
-    if suffix:
-        return ended(rng, vocab, letters, suffix, True)
+    if rng.random() < 0.2:
+        return affixed(rng, vocab, letters, True)
     common = [LETTERS[byte] for byte in b" aabcAxy1._#\n"] + [LETTERS[byte] for byte in "é中▁".encode()]
     common = [letter for letter in common if letter in vocab]
     merges = merged(rng, vocab, common, rng.randrange(25))
@@ -334,25 +295,36 @@ def byte_model(rng: random.Random) -> Record:
 SUFFIXES = ("</w>", "</w>", "##", "_")
 
 
-def ended(rng: random.Random, vocab: dict[str, int], units: list[str], suffix: str, by_bytes: bool) -> Record:
-    """A model whose tokens at the ends of words are other ones."""
-    ends = [unit + suffix for unit in units if rng.random() < 0.9]
-    vocab |= {token: len(vocab) + i for i, token in enumerate(token for token in ends if token not in vocab)}
-    common = [unit for unit in units if unit in "aabcx▁é中<>Ġ#"] or units
-    merges: list[Any] = []
-    inside = merged(rng, vocab, common, rng.randrange(15)) if common else []
-    inside = [m if isinstance(m, list) else m.split(" ") for m in inside]
-    made = ["".join(m) for m in inside]
-    for _ in range(rng.randrange(15)):
-        left, right = rng.choice(common + made) if common else "", rng.choice(ends or [""])
-        if left and right and left in vocab and right in vocab and [left, right] not in merges:
-            merges.append([left, right])
-            vocab.setdefault(left + right, len(vocab))
-            ends.append(left + right)
-    merges += inside
+PREFIXES = ("##", "##", "#", "_", "a", "é")
+
+
+def affixed(rng: random.Random, vocab: dict[str, int], units: list[str], by_bytes: bool) -> Record:
+    """A model whose tokens at the ends of words, or at their beginnings, are other ones."""
+    suffix = rng.choice(SUFFIXES) if rng.random() < 0.7 else ""
+    prefix = rng.choice(PREFIXES) if not suffix or rng.random() < 0.3 else ""
+    for name in (pre + unit + end for unit in units for pre in {"", prefix} for end in {"", suffix}):
+        if rng.random() < 0.9:
+            vocab.setdefault(name, len(vocab))
+    common = [unit for unit in units if unit in "aabcx▁é中<>Ġ#"] or units or [""]
+    inside = [prefix + unit for unit in common]
+    begun, ends = [*common], [unit + suffix for unit in inside]
+    merges: list[list[str]] = []
+    for _ in range(rng.randrange(30)):
+        left, right = rng.choice(rng.choice((begun, inside))), rng.choice(rng.choice((inside, ends)))
+        made = left + right[len(prefix) :]
+        if not {left, right} <= vocab.keys() or [left, right] in merges or len(made) > 12:
+            continue
+        merges.append([left, right])
+        vocab.setdefault(made, len(vocab))
+        if not (suffix and right.endswith(suffix)):
+            (inside if prefix and left.startswith(prefix) else begun).append(made)
+        elif prefix and left.startswith(prefix):
+            ends.append(made)
+    if not suffix and not prefix:
+        merges = []
     if rng.random() < 0.3:
         rng.shuffle(merges)
-    return bpe(rng, renumbered(rng, vocab), merges, by_bytes, suffix, False)
+    return bpe(rng, renumbered(rng, vocab), merges, by_bytes, prefix or None, suffix or None, False)
 
 
 def character_model(rng: random.Random) -> Record:
@@ -360,16 +332,17 @@ def character_model(rng: random.Random) -> Record:
     has_bytes = rng.random() < 0.5
     of_bytes = [f"<0x{byte:02X}>" for byte in range(256 * has_bytes)]
     characters = [c for c in dict.fromkeys("".join(PIECES)) if rng.random() < 0.5]
-    if rng.random() < 0.1:
-        of_bytes = [name for name in of_bytes if rng.random() < 0.98]
+    if rng.random() < 0.3:
+        share = pick(rng, 0.98, 0.9, 0.5)
+        of_bytes = [name for name in of_bytes if rng.random() < share]
     vocab = {token: i for i, token in enumerate(dict.fromkeys((*special, *of_bytes, *characters)))}
-    if not has_bytes and rng.random() < 0.4:
-        return ended(rng, vocab, characters, rng.choice(SUFFIXES), False)
+    if not has_bytes and rng.random() < 0.5:
+        return affixed(rng, vocab, characters, False)
     common = [c for c in characters if c in " aabcx▁é中<>"] or characters
     merges = merged(rng, vocab, common, rng.randrange(25)) if common else []
     for _ in range(pick(rng, 0, 0, 1, 3)):
         vocab.setdefault(some(rng), len(vocab))
-    return bpe(rng, renumbered(rng, vocab), merges, False, None, has_bytes)
+    return bpe(rng, renumbered(rng, vocab), merges, False, has_bytes=has_bytes)
 
 
 def word_model(rng: random.Random) -> Record:

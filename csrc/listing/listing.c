@@ -286,7 +286,8 @@ typedef struct block {
     size_t count;
     const uint8_t *from[TOGETHER]; /* where each begins in the file */
     size_t ends[2 * TOGETHER];     /* in `room`, of the left and of the right part of each */
-    st_bytes room;
+    size_t prefix;                 /* bytes of the right part that are not in what is made */
+    st_bytes room, joined;
 } block;
 
 /* Reads one merge: appends its two tokens to the room; *half is where the first one ends. */
@@ -320,6 +321,19 @@ static st_status read_merge(st_json *json, st_bytes *room, size_t *half)
     return ST_OK;
 }
 
+/* The number of what two parts make where the right one loses its prefix. */
+static st_status made_without_prefix(const st_listing *l, block *b, st_span left, st_span right, uint32_t *made)
+{
+    *made = UINT32_MAX;
+    if (right.end - right.start < b->prefix)
+        return ST_OK;
+    b->joined.size = 0;
+    ST_TRY(st_bytes_append(&b->joined, b->room.data + left.start, left.end - left.start));
+    ST_TRY(st_bytes_append(&b->joined, b->room.data + right.start + b->prefix, right.end - right.start - b->prefix));
+    *made = st_listing_number(l, b->joined.data, b->joined.size);
+    return ST_OK;
+}
+
 /* Appends the numbers of the tokens of a block. The first merge that names, or makes, what is no token is a fault. */
 static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *merges)
 {
@@ -340,7 +354,10 @@ static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *m
         const uint8_t *half = b->room.data + b->ends[2 * i], *end = b->room.data + b->ends[2 * i + 1];
         const uint32_t left = number_of(l, hashes[3 * i], at, (size_t)(half - at));
         const uint32_t right = number_of(l, hashes[3 * i + 1], half, (size_t)(end - half));
-        const uint32_t made = number_of(l, hashes[3 * i + 2], at, (size_t)(end - at));
+        uint32_t made = number_of(l, hashes[3 * i + 2], at, (size_t)(end - at));
+        const size_t from = (size_t)(at - b->room.data);
+        if (b->prefix)
+            ST_TRY(made_without_prefix(l, b, (st_span){from, b->ends[2 * i]}, (st_span){b->ends[2 * i], b->ends[2 * i + 1]}, &made));
         if (left == UINT32_MAX || right == UINT32_MAX || made == UINT32_MAX) {
             json->at = b->from[i];
             json->fault = "a merge names, or makes, what is no token";
@@ -386,16 +403,21 @@ static st_status read_merges(const st_listing *l, st_json *json, block *b, st_id
     return ST_OK;
 }
 
-st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_span span, st_ids *merges, st_listing_fault *fault)
+st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
+                            st_listing_fault *fault)
 {
     st_json json = {text + span.start, NULL};
     block *b = st_calloc(1, sizeof *b);
     if (!b)
         return ST_NO_MEMORY;
+    b->prefix = prefix;
     st_status status = st_bytes_reserve(&b->room, 1); /* so that it is never NULL */
+    if (!status)
+        status = st_bytes_reserve(&b->joined, 1);
     if (!status)
         status = read_merges(l, &json, b, merges);
     st_bytes_free(&b->room);
+    st_bytes_free(&b->joined);
     st_free(b);
     if (status)
         return status;

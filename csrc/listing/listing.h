@@ -46,8 +46,9 @@ void st_listing_free(st_listing *listing);
 /* The number of a token, or UINT32_MAX. */
 uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n);
 
-/* Reads ["left right", ...] or [["left", "right"], ...]: appends the numbers of left, right and what they make. */
-st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, st_ids *merges,
+/* Reads ["left right", ...] or [["left", "right"], ...]: appends the numbers of left, right and what they make, in which the right one
+ * stands without its first `prefix` bytes. */
+st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
                             st_listing_fault *fault);
 
 #endif

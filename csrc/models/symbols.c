@@ -6,7 +6,10 @@
 #include "models/models.h"
 
 #define AT_ONCE 64
-#define SLOT 64 /* bytes of a word with an ending, and more */
+#define SLOT 128 /* bytes of a word as symbols, and more */
+
+/* Bytes that a piece of n bytes becomes at most. */
+#define MOST_OF(n) (2 * (n) + 2)
 
 typedef struct symbol_scratch {
     st_bpe_scratch merging;
@@ -25,38 +28,100 @@ static void release(void *scratch)
 static int accepts(const st_vocab *v)
 {
     const st_symbols *s = st_symbols_of(v);
-    if (v->own_size < sizeof *s || s->pages > UINT16_MAX || v->own_size != sizeof *s + sizeof *s->bits * s->pages || !s->pages)
+    if (v->own_size < sizeof *s || !s->pages || s->pages > UINT16_MAX || s->prefix_size > UINT16_MAX || s->suffix_size > UINT16_MAX ||
+        v->own_size != sizeof *s + sizeof *s->bits * s->pages + s->prefix_size + s->suffix_size)
         return 0;
-    for (size_t i = 0; i < 2 * (size_t)ST_SYMBOL_PAGES; i++)
+    for (size_t i = 0; i < ST_SYMBOL_PLACES * (size_t)ST_SYMBOL_PAGES; i++)
         if (s->page[i / ST_SYMBOL_PAGES][i % ST_SYMBOL_PAGES] >= s->pages)
             return 0;
     return s->unknown == ST_NONE || s->unknown < v->count;
 }
 
-/* Writes the symbols of a piece, at most n + 1 bytes, and returns how many bytes they are. *changed: they are not its own bytes. */
+/* Whether the bytes of a unit all have tokens. */
+static int has_byte_tokens(const st_symbols *s, const uint8_t *unit, unsigned size)
+{
+    if (!(s->flags & ST_HAS_BYTE_TOKENS))
+        return 0;
+    for (unsigned i = 0; i < size; i++)
+        if (!(s->of_bytes[unit[i] >> 3] >> (unit[i] & 7) & 1))
+            return 0;
+    return 1;
+}
+
+/* Writes the symbols of a piece, at most MOST_OF(n) bytes, and returns how many bytes they are. *changed: they are not its own bytes. */
 static size_t to_symbols(const st_symbols *s, const uint8_t *text, size_t n, uint8_t *to, int *changed)
 {
-    const int has_endings = (s->flags & ST_HAS_ENDINGS) != 0, joins = (s->flags & ST_UNKNOWN_JOINS) != 0;
-    int was_unknown = 0;
+    const int ends = s->flags & ST_HAS_ENDINGS ? ST_AT_END : 0, begins = s->flags & ST_HAS_BEGINNINGS ? ST_AT_BEGINNING : 0;
+    int waits = 0; /* an unknown token */
     size_t written = 0;
-    *changed = has_endings;
-    for (size_t at = 0; at < n;) {
-        unsigned size = 1;
+    unsigned size = 1;
+    *changed = ends || begins;
+    for (size_t at = 0; at < n; at += size) {
         const uint32_t unit = s->flags & ST_UNITS_ARE_BYTES ? text[at] : st_utf8_decode(text + at, &size);
-        const int at_end = has_endings && at + size == n, is_symbol = st_is_symbol(s, at_end, unit);
-        for (unsigned i = 0; i < size && is_symbol; i++)
-            to[written++] = text[at + i];
-        if (is_symbol && at_end)
-            to[written++] = ST_ENDING;
-        if (!is_symbol) {
-            *changed = 1;
-            if (s->unknown != ST_NONE && !(joins && was_unknown))
-                to[written++] = ST_UNKNOWN;
+        const int place = (at + size == n ? ends : 0) | (at ? 0 : begins), is_symbol = st_is_symbol(s, place, unit);
+        const int has_bytes = !is_symbol && has_byte_tokens(s, text + at, size);
+        if (waits && (is_symbol || (!has_bytes && !(s->flags & ST_UNKNOWN_JOINS)))) {
+            to[written++] = ST_UNKNOWN;
+            waits = 0;
         }
-        was_unknown = !is_symbol;
-        at += size;
+        if (place & ST_AT_BEGINNING && is_symbol)
+            to[written++] = ST_BEGINNING;
+        for (unsigned i = 0; i < size && (is_symbol || has_bytes); i++) {
+            if (has_bytes)
+                to[written++] = ST_BYTE;
+            to[written++] = text[at + i];
+        }
+        if (place & ST_AT_END && is_symbol)
+            to[written++] = ST_ENDING;
+        waits |= !is_symbol && !has_bytes && s->unknown != ST_NONE;
+        *changed |= !is_symbol;
     }
+    if (waits)
+        to[written++] = ST_UNKNOWN;
     return written;
+}
+
+static int hex_value(uint8_t c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte that a text names as files name its token, <0x41>; -1: it names none. */
+static int named_byte(const uint8_t *text, size_t n)
+{
+    const int high = n == 6 ? hex_value(text[3]) : -1, low = n == 6 ? hex_value(text[4]) : -1;
+    return high >= 0 && low >= 0 && !memcmp(text, "<0x", 3) && text[5] == '>' ? high << 4 | low : -1;
+}
+
+/* A piece that is a token in the words of the file: its index, or ST_NONE. to: room for MOST_OF(n) bytes. */
+static uint32_t whole_token(const st_vocab *v, const uint8_t *text, size_t n, uint8_t *to)
+{
+    const st_symbols *s = st_symbols_of(v);
+    const uint8_t *prefix = s->bits[s->pages], *suffix = prefix + s->prefix_size;
+    const int byte = s->flags & ST_HAS_BYTE_TOKENS ? named_byte(text, n) : -1;
+    size_t from = 0, until = n, size = 0;
+    if (!(s->flags & ST_KEEPS_WHOLE))
+        return ST_NONE;
+    if (byte >= 0 && s->of_bytes[byte >> 3] >> (byte & 7) & 1) {
+        to[0] = ST_BYTE;
+        to[1] = (uint8_t)byte;
+        return st_vocab_find(v, to, 2);
+    }
+    const int ends = s->flags & ST_HAS_ENDINGS && n > s->suffix_size && !memcmp(text + n - s->suffix_size, suffix, s->suffix_size);
+    if (ends)
+        until -= s->suffix_size;
+    if (s->flags & ST_HAS_BEGINNINGS) {
+        if (until > s->prefix_size && !memcmp(text, prefix, s->prefix_size))
+            from = s->prefix_size;
+        else
+            to[size++] = ST_BEGINNING;
+    }
+    memcpy(to + size, text + from, until - from);
+    size += until - from;
+    if (ends)
+        to[size++] = ST_ENDING;
+    const uint32_t found = st_vocab_find(v, to, size);
+    return found != ST_NONE && v->ids[found] < ST_FIRST_FRAGMENT ? found : ST_NONE;
 }
 
 /* Puts the unknown token in the place of what stands for it. */
@@ -85,12 +150,18 @@ static void some_words(st_vocab *v, symbol_scratch *s, st_word *words, size_t co
     for (size_t i = 0; i < count; i++) {
         uint8_t *text = s->texts[changed_count];
         int is_changed;
+        const uint32_t token = whole_token(v, words[i].text, words[i].n, text);
+        if (token != ST_NONE) {
+            words[i].tokens[0] = token;
+            words[i].count = 1;
+            continue;
+        }
         const size_t n = to_symbols(st_symbols_of(v), words[i].text, words[i].n, text, &is_changed);
         words[i].count = 0;
         if (!is_changed) {
             same_words[same_count] = &words[i];
             same[same_count++] = words[i];
-        } else if (n > ST_WORD_BYTES) { /* by one byte */
+        } else if (n > ST_WORD_BYTES) {
             words[i].count = (uint32_t)st_merge_short(&v->pairs, text, n, s->tokens[changed_count]);
             memcpy(words[i].tokens, s->tokens[changed_count], words[i].count * sizeof(uint32_t));
             name_unknown(words[i].tokens, words[i].count, v->pairs.byte_token[ST_UNKNOWN], st_symbols_of(v)->unknown);
@@ -118,7 +189,7 @@ static st_status piece_of(const st_vocab *v, symbol_scratch *s, const uint8_t *t
 {
     int changed;
     s->piece.size = 0;
-    ST_TRY(st_bytes_reserve(&s->piece, n + 1));
+    ST_TRY(st_bytes_reserve(&s->piece, MOST_OF(n)));
     s->piece.size = to_symbols(st_symbols_of(v), text, n, s->piece.data, &changed);
     return ST_OK;
 }
@@ -130,10 +201,27 @@ static void name_ids(const st_vocab *v, st_ids *out, size_t first)
         name_unknown(out->data + first, out->size - first, v->ids[v->pairs.byte_token[ST_UNKNOWN]], v->ids[unknown]);
 }
 
+/* The piece as one token, if the model keeps those. */
+static st_status take_whole(const st_vocab *v, symbol_scratch *s, const uint8_t *text, size_t n, st_ids *out, int *taken)
+{
+    ST_TRY(st_bytes_reserve(&s->piece, MOST_OF(n)));
+    const uint32_t token = whole_token(v, text, n, s->piece.data);
+    *taken = token != ST_NONE;
+    if (*taken) {
+        ST_TRY(st_ids_reserve(out, 1));
+        out->data[out->size++] = v->ids[token];
+    }
+    return ST_OK;
+}
+
 static st_status whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
     symbol_scratch *s = scratch;
     const size_t first = out->size;
+    int taken;
+    ST_TRY(take_whole(v, s, text, n, out, &taken));
+    if (taken)
+        return ST_OK;
     ST_TRY(piece_of(v, s, text, n));
     if (s->piece.size) {
         ST_TRY(st_bpe_whole(v, &s->merging, s->piece.data, s->piece.size, out));
@@ -146,6 +234,10 @@ static st_status reference(const st_vocab *v, void *scratch, const uint8_t *text
 {
     symbol_scratch *s = scratch;
     const size_t first = out->size;
+    int taken;
+    ST_TRY(take_whole(v, s, text, n, out, &taken));
+    if (taken)
+        return ST_OK;
     ST_TRY(piece_of(v, s, text, n));
     if (s->piece.size) {
         ST_TRY(st_bpe_reference(v, &s->merging, s->piece.data, s->piece.size, out));

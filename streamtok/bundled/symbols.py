@@ -1,8 +1,8 @@
 """Vocabularies in which not all characters are symbols: what becomes of the others, and of the last one of a piece.
 
 The core writes a piece anew before it merges (csrc/models/symbols.h): a byte that no text has stands for the unknown
-token, and another one behind the last character, where tokens that end a word are other ones than inside. Here tokens
-get the bytes that they have then.
+token; others stand behind the last character, in front of the first one, where tokens at the ends of a word are other
+ones than inside, and in front of a byte that has a token of its own. Here tokens get the bytes that they have then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
     _Numbers = npt.NDArray[np.integer]
 
-ENDING, UNKNOWN = b"\xff", b"\xfe"
+ENDING, UNKNOWN, BEGINNING, BYTE = b"\xff", b"\xfe", b"\xfd", b"\xfc"
 """Of csrc/models/symbols.h."""
 
-_UNITS_ARE_BYTES, _UNKNOWN_JOINS, _HAS_ENDINGS = 1, 2, 4
-_HEAD, _PAGES, _PAGE = 16, 0x1100, 32
+_UNITS_ARE_BYTES, _UNKNOWN_JOINS, _HAS_ENDINGS, _HAS_BEGINNINGS, _HAS_BYTE_TOKENS, _KEEPS_WHOLE = 1, 2, 4, 8, 16, 32
+_HEAD, _PAGES, _PAGE, _PLACES = 56, 0x1100, 32, 4
 _NONE = 0xFFFFFFFF, 0xFFFFFFFF
+_AT_END, _AT_BEGINNING = 1, 2
 
 
 @dataclass(frozen=True)
@@ -38,28 +39,42 @@ class Rule:
     """What a vocabulary has besides its tokens.
 
     unknown: (index, id) of the token in the place of what is no symbol; None: nothing is in its place.
-    joins: several such in a row are one token. by_bytes: the units of text are bytes. has_endings: the last unit of a
-    piece is a symbol of its own. inside, at_end: the symbols.
+    joins: several such in a row are one token. by_bytes: the units of text are bytes.
+    symbols: inside of a piece, at its end, at its beginning, alone. has_endings: the last unit of a piece is a symbol
+        of its own; has_beginnings: the first one is.
+    of_bytes: the bytes that have tokens of their own, by which what is no symbol is written.
+    keeps_whole: a piece that is a token as a file writes it is that token; there one that goes on in a piece begins
+        with `prefix`, and one that ends it ends with `suffix`.
     """
 
     unknown: tuple[int, int] | None
     joins: bool
     by_bytes: bool
     has_endings: bool
-    inside: frozenset[int]
-    at_end: frozenset[int]
+    has_beginnings: bool
+    symbols: tuple[frozenset[int], ...]
+    of_bytes: bytes = b""
+    keeps_whole: bool = False
+    prefix: bytes = b""
+    suffix: bytes = b""
 
     @property
     def model(self) -> str:
         """The name of the model in the core."""
-        return "affixed" if self.has_endings else "joined" if self.joins or self.unknown is None else "symbols"
+        if self.has_endings or self.has_beginnings or self.keeps_whole:
+            return "affixed"
+        return "joined" if self.joins or self.unknown is None or self.of_bytes else "symbols"
 
     def own(self) -> bytes:
         """As the core keeps it."""
         flags = _UNITS_ARE_BYTES * self.by_bytes + _UNKNOWN_JOINS * self.joins + _HAS_ENDINGS * self.has_endings
+        flags += _HAS_BEGINNINGS * self.has_beginnings + _HAS_BYTE_TOKENS * bool(self.of_bytes)
+        flags += _KEEPS_WHOLE * self.keeps_whole
         pages = [bytes(_PAGE)]
-        tables = b"".join(_page_numbers(points, pages) for points in (self.inside, self.at_end))
-        return np.array([*(self.unknown or _NONE), flags, len(pages)], np.uint32).tobytes() + tables + b"".join(pages)
+        tables = b"".join(_page_numbers(points, pages) for points in self.symbols)
+        sizes = len(pages), len(self.prefix), len(self.suffix)
+        head = np.array([*(self.unknown or _NONE), flags, *sizes], np.uint32).tobytes()
+        return head + _bits(self.of_bytes) + tables + b"".join(pages) + self.prefix + self.suffix
 
     def units(self, piece: bytes) -> list[tuple[int, int]]:
         """(bytes of a symbol as the core writes it, 0 for the unknown token; bytes of the text that it stands for, of a
@@ -67,19 +82,23 @@ class Rule:
         units = [bytes([byte]) for byte in piece] if self.by_bytes else [c.encode() for c in piece.decode()]
         sizes = _letter_sizes(piece) if self.by_bytes else [*map(len, units)]
         found: list[tuple[int, int]] = []
-        was_unknown = False
+        waiting: int | None = None  # text of an unknown token
         for i, (unit, size) in enumerate(zip(units, sizes)):
-            ends = self.has_endings and i == len(units) - 1
-            point = unit[0] if self.by_bytes else ord(unit.decode())
-            is_symbol = point in (self.at_end if ends else self.inside)
+            place = _AT_END * (self.has_endings and i == len(units) - 1) + _AT_BEGINNING * (
+                self.has_beginnings and not i
+            )
+            is_symbol = (unit[0] if self.by_bytes else ord(unit.decode())) in self.symbols[place]
+            has_bytes = not is_symbol and bool(self.of_bytes) and set(self.of_bytes).issuperset(unit)
+            if waiting is not None and (is_symbol or not (has_bytes or self.joins)):
+                found.append((0, waiting))
+                waiting = None
             if is_symbol:
-                found.append((len(unit) + ends, size))
-            elif self.joins and was_unknown and self.unknown is not None:
-                found[-1] = 0, found[-1][1] + size
+                found.append((len(unit) + place.bit_count(), size))
+            elif has_bytes:
+                found += [(2, 1)] * len(unit)
             elif self.unknown is not None:
-                found.append((0, size))
-            was_unknown = not is_symbol
-        return found
+                waiting = (waiting or 0) + size
+        return found if waiting is None else [*found, (0, waiting)]
 
     def starts(self, ids: Sequence[int], sizes: Sequence[int], piece: bytes) -> list[int]:
         """Where the tokens of a piece begin: behind the text that those in front stand for, so that what is left out of
@@ -108,28 +127,56 @@ def _letter_sizes(piece: bytes) -> list[int]:
 
 def rule_of(own: bytes) -> Rule:
     """The rule that a vocabulary keeps."""
-    unknown, unknown_id, flags, _ = np.frombuffer(own, np.uint32, 4).tolist()
-    numbers = np.frombuffer(own, np.uint16, 2 * _PAGES, _HEAD).reshape(2, _PAGES)
-    bits = np.frombuffer(own, np.uint8, offset=_HEAD + numbers.nbytes).reshape(-1, _PAGE)
-    points = [frozenset(np.nonzero(np.unpackbits(bits[row].ravel(), bitorder="little"))[0].tolist()) for row in numbers]
+    unknown, unknown_id, flags, pages, prefix, suffix = np.frombuffer(own, np.uint32, 6).tolist()
+    numbers = np.frombuffer(own, np.uint16, _PLACES * _PAGES, _HEAD).reshape(_PLACES, _PAGES)
+    at = _HEAD + numbers.nbytes
+    bits = np.frombuffer(own, np.uint8, pages * _PAGE, at).reshape(-1, _PAGE)
+    texts = own[at + bits.nbytes :]
+    of_bytes = np.unpackbits(np.frombuffer(own, np.uint8, _PAGE, _HEAD - _PAGE), bitorder="little")
+    points = (frozenset(np.nonzero(np.unpackbits(bits[row].ravel(), bitorder="little"))[0].tolist()) for row in numbers)
     return Rule(
         None if unknown == _NONE[0] else (unknown, unknown_id),
         bool(flags & _UNKNOWN_JOINS),
         bool(flags & _UNITS_ARE_BYTES),
         bool(flags & _HAS_ENDINGS),
-        *points,
+        bool(flags & _HAS_BEGINNINGS),
+        tuple(points),
+        bytes(np.nonzero(of_bytes)[0].tolist()),
+        bool(flags & _KEEPS_WHOLE),
+        texts[:prefix],
+        texts[prefix : prefix + suffix],
     )
+
+
+def _bits(values: Iterable[int]) -> bytes:
+    """A bit for each number below 256."""
+    bits = np.zeros(8 * _PAGE, np.uint8)
+    bits[[*values]] = 1
+    return np.packbits(bits, bitorder="little").tobytes()
 
 
 def _page_numbers(points: Iterable[int], pages: list[bytes]) -> bytes:
     numbers = np.zeros(_PAGES, np.uint16)
     found = np.array(list(points), np.int64)
     for page in np.unique(found >> 8).tolist():
-        bits = np.zeros(8 * _PAGE, np.uint8)
-        bits[found[found >> 8 == page] & 255] = 1
         numbers[page] = len(pages)
-        pages.append(np.packbits(bits, bitorder="little").tobytes())
+        pages.append(_bits((found[found >> 8 == page] & 255).tolist()))
     return numbers.tobytes()
+
+
+class Affixes(NamedTuple):
+    """What a file writes at the ends of tokens, where these are other ones than inside of pieces; "" for nothing."""
+
+    prefix: bytes = b""
+    suffix: bytes = b""
+
+    @property
+    def marks(self) -> set[bytes]:
+        """The bytes that stand for something else in tokens."""
+        return {ENDING, UNKNOWN, BEGINNING} if self.prefix else {ENDING, UNKNOWN}
+
+
+NONE = Affixes()
 
 
 def pack_units(
@@ -142,21 +189,25 @@ def pack_units(
     joins: bool,
     by_bytes: bool,
     keeps_whole: bool = False,
-    has_endings: bool = False,
+    affixes: Affixes = NONE,
+    of_bytes: bytes = b"",
 ) -> MergedVocabulary:
     """The vocabulary.
 
     Args:
-        tokens: their bytes, with ENDING behind those that end a piece.
+        tokens: their bytes, with ENDING behind those that end a piece, with BEGINNING in front of those that begin one,
+            BYTE in front of those that are a byte by itself.
         ids: of each.
         merges: numbers of tokens (left, right, made), a row a merge, in the order of their ranks.
         silent: the numbers of those that no text becomes.
         unknown: the number of the unknown token.
-        joins, by_bytes, has_endings: as in Rule.
+        joins, by_bytes: as in Rule.
         keeps_whole: a piece that is a token is never merged.
+        affixes: where either is not empty, tokens at that end are other ones.
+        of_bytes: the bytes that have a token with BYTE.
     """
     made = _Making(tokens, ids, silent, by_bytes)
-    made.add_units(has_endings)
+    made.add_units(affixes)
     given = np.concatenate([np.array(made.merges, np.int64).reshape(-1, 3), merges.astype(np.int64)])
     left, right, product = (column.tobytes() for column in given.astype(np.uint32).T)
     lengths, numbers, kinds = (each.tobytes() for each in made.arrays())
@@ -165,14 +216,25 @@ def pack_units(
     if unknown is not None:
         token = int(ids[unknown])
         place = list(result.ranks).index(token), token
-    rule = Rule(place, joins and place is not None, by_bytes, has_endings, *made.points())
+    says_whole = keeps_whole and (any(affixes) or bool(of_bytes))
+    rule = Rule(
+        place,
+        joins and place is not None,
+        by_bytes,
+        bool(affixes.suffix),
+        bool(affixes.prefix),
+        made.points(),
+        of_bytes,
+        says_whole,
+        *(affixes if says_whole else NONE),
+    )
     return MergedVocabulary(
         result.blob, result.lengths, array("I", result.ranks), result.splits, None, rule.model, rule
     )
 
 
 class _Making:
-    """Tokens, and what is made of bytes before anything of the list merges: characters, and endings."""
+    """Tokens, and what is made of bytes before anything of the list merges: characters, and what marks their place."""
 
     def __init__(self, tokens: Sequence[bytes], ids: _Numbers, silent: Collection[int], by_bytes: bool) -> None:
         self.tokens, self._silent, self._by_bytes = list(tokens), silent, by_bytes
@@ -181,26 +243,43 @@ class _Making:
         for number in silent:
             self.kinds[number] = KINDS["silent"]
         self.merges: list[tuple[int, int, int]] = []
-        self._inside: set[int] = set()
-        self._at_end: set[int] = set()
+        self._points: tuple[set[int], ...] = (set(), set(), set(), set())
+        self._joined: set[tuple[int, int, int]] = set()
         self._places: dict[bytes, int] = {}
 
-    def add_units(self, has_endings: bool) -> None:
+    def add_units(self, affixes: Affixes) -> None:
+        units: dict[bytes, set[int]] = {}
         for number, token in enumerate(self.tokens):
-            unit = token[:-1] if has_endings and token.endswith(ENDING) else token
-            if number in self._silent or not self._is_unit(unit):
+            unit, place = token, 0
+            if affixes.suffix and unit.endswith(ENDING):
+                unit, place = unit[:-1], _AT_END
+            if affixes.prefix and unit.startswith(BEGINNING):
+                unit, place = unit[1:], place + _AT_BEGINNING
+            if number in self._silent:
                 continue
-            point = unit[0] if self._by_bytes else ord(unit.decode())
-            (self._inside if unit is token else self._at_end).add(point)
-            self._places[token] = number
+            if len(token) == 2 and token.startswith(BYTE) and not self._by_bytes:
+                self._places[token] = number
+            elif self._is_unit(unit):
+                self._points[place].add(unit[0] if self._by_bytes else ord(unit.decode()))
+                self._places[token] = number
+                units.setdefault(unit, set()).add(place)
         for byte in range(256):
-            self._add_byte(bytes([byte]))
-        units = [token for token in self._places if len(token) > 1]
-        for token in sorted(units, key=len):
-            self._make(token)
+            self._add_byte(bytes([byte]), affixes.marks)
+        for token in [token for token in self._places if len(token) == 2 and token.startswith(BYTE)]:
+            self._join(token[:1], token[1:])
+        for unit in sorted(units, key=len):
+            for size in range(2, len(unit) + 1):
+                self._join(unit[: size - 1], unit[size - 1 : size])
+        begun = [unit for unit, places in units.items() if any(place & _AT_BEGINNING for place in places)]
+        for unit in begun:
+            self._join(BEGINNING, unit)
+        for unit, places in units.items():
+            for place in places:
+                if place & _AT_END:
+                    self._join(BEGINNING + unit if place & _AT_BEGINNING else unit, ENDING)
 
-    def points(self) -> tuple[frozenset[int], frozenset[int]]:
-        return frozenset(self._inside), frozenset(self._at_end)
+    def points(self) -> tuple[frozenset[int], ...]:
+        return tuple(map(frozenset, self._points))
 
     def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
         lengths = np.array([*map(len, self.tokens)], np.uint32)
@@ -213,13 +292,13 @@ class _Making:
             return len(unit) == 1
         return 0 < len(unit) <= 4 and unit[0] < 0xF8 and len(unit.decode()) == 1
 
-    def _add_byte(self, byte: bytes) -> None:
+    def _add_byte(self, byte: bytes, marks: set[bytes]) -> None:
         """Each byte is a symbol to the core. Those of ours are none of a token."""
         number = self._places.get(byte)
-        if number is not None and byte in (ENDING, UNKNOWN):
+        if number is not None and byte in marks:
             self.kinds[number] = KINDS["silent"]
             number = None
-            self._inside.discard(byte[0])
+            self._points[0].discard(byte[0])
         if number is None:
             number = self._places[byte] = self._add(byte)
         self.kinds[number] = KINDS["start"]
@@ -230,13 +309,12 @@ class _Making:
         self.kinds.append(KINDS["made"])
         return len(self.tokens) - 1
 
-    def _make(self, token: bytes) -> None:
-        """The merges of its bytes, from the left; what they make on the way is made once."""
-        for size in range(2, len(token) + 1):
-            begun = token[:size]
-            if begun in self._places and size < len(token):
-                continue
-            if begun not in self._places:
-                self._places[begun] = self._add(begun)
-            left, right = self._places[begun[:-1]], self._places[begun[-1:]]
-            self.merges.append((left, right, self._places[begun]))
+    def _join(self, left: bytes, right: bytes) -> None:
+        """The merge of two, which makes each once."""
+        made = left + right
+        if made not in self._places:
+            self._places[made] = self._add(made)
+        row = self._places[left], self._places[right], self._places[made]
+        if row not in self._joined:
+            self._joined.add(row)
+            self.merges.append(row)

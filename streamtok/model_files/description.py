@@ -221,6 +221,24 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class Pairs(Kind):
+    """What all kinds of BPE have.
+
+    ignore_merges: a piece that is a token is never merged. prefix: what tokens begin with that go on in a piece;
+    suffix: what those at the ends of pieces end with. unknown: the token in the place of what is none; joins: several
+    of them are one. fallback: a character that is no token becomes tokens of bytes, as <0x41>, if all of these are
+    there.
+    """
+
+    ignore_merges: bool = False
+    prefix: str = ""
+    suffix: str = ""
+    unknown: str | None = None
+    joins: bool = False
+    fallback: bool = False
+
+
+@dataclass(frozen=True)
 class Description:
     """What a file says besides its tokens and merges."""
 

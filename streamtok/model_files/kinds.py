@@ -14,7 +14,7 @@ from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
 from ..bundled.scored import score_text, scores_of
-from ..bundled.symbols import ENDING
+from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import shown
 from ..native.merges import SILENT
 from ..patterns import table_of
@@ -26,6 +26,7 @@ from .description import (
     Listed,
     MarkWords,
     Normalizer,
+    Pairs,
     Prepend,
     PrependUnless,
     Replace,
@@ -84,7 +85,7 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
     if kind == SENTENCES:
         return Sentences(model.member("unk_id").number(), model.member("byte_fallback").flag())
     if kind == SENTENCE_PAIRS:
-        return SentencePairs(model.member("byte_fallback").flag())
+        return SentencePairs(fallback=model.member("byte_fallback").flag())
     if kind == "Unigram":
         if by_bytes:
             raise pre_tokenizer.refused(
@@ -132,57 +133,39 @@ def _read_scored(model: Field) -> Scores:
     return Scores(model.member("unk_id").number(), model.has("byte_fallback") and model.member("byte_fallback").flag())
 
 
-def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | CharacterPairs | Characters:
+def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | Characters:
     model.check_members(_MODEL)
     if model.has("dropout") and model.member("dropout").value != 0:
         raise model.member("dropout").refused(
             "merges are left out at random, so that a text has no certain ids, which is for training: write null"
         )
-    if model.has("continuing_subword_prefix") and model.member("continuing_subword_prefix").text():
-        raise model.member("continuing_subword_prefix").refused(
-            "tokens would be other inside of words than at their beginning: not supported with BPE"
+    prefix, suffix = (model.member(name).text() if model.has(name) else "" for name in _AFFIXES)
+    if not prefix.isascii():
+        raise model.member(_AFFIXES[0]).refused(
+            "the reference takes as many bytes from the right part of a merge as it has characters: only ASCII is "
+            "supported"
         )
-    suffix = model.member("end_of_word_suffix").text() if model.has("end_of_word_suffix") else ""
     flags = {
         name: model.has(name) and model.member(name).flag() for name in ("fuse_unk", "byte_fallback", "ignore_merges")
     }
     unknown = model.member("unk_token").text() if model.has("unk_token") else None
-    if suffix and flags["ignore_merges"]:
-        raise model.member("ignore_merges").refused(
-            "a piece that is a token would be that one without its end_of_word_suffix: not supported together"
-        )
-    if by_bytes:
-        if not LETTERS.keys() >= set(suffix):
-            raise model.member("end_of_word_suffix").refused(
-                "it is not in the letters that stand for bytes: not supported"
-            )
-        return BytePairs(flags["ignore_merges"], suffix, unknown, flags["fuse_unk"])
-    if flags["byte_fallback"]:
-        for name, wrong in (("ignore_merges", flags["ignore_merges"]), ("end_of_word_suffix", bool(suffix))):
-            if wrong:
-                raise model.member(name).refused(
-                    "byte_fallback is set, too: a text such as <0x41>, or the suffix, would be tokens of bytes, which "
-                    "is not supported"
-                )
-        return CharacterPairs()
-    return Characters(flags["ignore_merges"], suffix, unknown, flags["fuse_unk"])
+    given = (flags["ignore_merges"], prefix, suffix, unknown, flags["fuse_unk"], flags["byte_fallback"])
+    for name, affix in zip(_AFFIXES, (prefix, suffix)):
+        if by_bytes and not LETTERS.keys() >= set(affix):
+            raise model.member(name).refused("it is not in the letters that stand for bytes: not supported")
+    return BytePairs(*given) if by_bytes else Characters(*given)
+
+
+_AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 
 
 # ==== BPE over bytes ====
 
 
 @dataclass(frozen=True)
-class BytePairs(Kind):
-    """BPE whose text begins as bytes, which tokens write in GPT-2's letters.
+class BytePairs(Pairs):
+    """BPE whose text begins as bytes, which tokens write in GPT-2's letters."""
 
-    ignore_merges: a piece that is a token is never merged. suffix: what tokens at the ends of pieces end with. unknown:
-    the token in the place of a byte that is none; joins: several of them are one.
-    """
-
-    ignore_merges: bool = False
-    suffix: str = ""
-    unknown: str | None = None
-    joins: bool = False
     by_bytes = True
 
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
@@ -211,27 +194,27 @@ class BytePairs(Kind):
 
     def decoder(self, field: Field) -> Spelled | None:
         spelled = read_spelling(field)
-        return None if spelled == Spelled(has_letters=True) and not self.suffix else spelled
+        return None if spelled == Spelled(has_letters=True) and not (self.prefix or self.suffix) else spelled
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         rules = byte_rules(parts.stages)
-        if self.suffix or tokens.lacks_bytes:
+        if self.prefix or self.suffix or tokens.lacks_bytes:
             if rules:
                 raise tokens.refused(
-                    "pre_tokenizer", "a step behind ByteLevel, and bytes that are no tokens or a suffix: not supported"
+                    "pre_tokenizer",
+                    "a step behind ByteLevel, and bytes that are no tokens, a prefix or a suffix: not supported",
                 )
-            packed = tokens.pack_units(
-                unknown=self.unknown,
-                joins=self.joins,
-                by_bytes=True,
-                suffix=self.suffix,
-                keeps_whole=self.ignore_merges,
-                apart=self._apart(parts),
-            )
+            if self.fallback and any(tokens.of_bytes):
+                raise tokens.refused(
+                    "model.byte_fallback",
+                    "the letters of bytes that are no tokens would become tokens of the bytes of these letters: not "
+                    "supported; write false, or give all bytes their tokens",
+                )
+            packed, raw = tokens.pack_units(self, self._apart(parts))
         else:
-            packed = tokens.pack(self.ignore_merges, self._apart(parts), rules)
+            packed, raw = tokens.pack(self.ignore_merges, self._apart(parts), rules), tokens.raw
         _check_letters(parts.added, packed, tokens)
-        return packed, tokens.raw
+        return packed, raw
 
     def check(self, parts: Description, decoded: Callable[[AddedToken], str], tokens: Tokens) -> None:
         """Refuses a name that decodes to another text than the token of that id."""
@@ -244,12 +227,11 @@ class BytePairs(Kind):
                 )
 
     def text(self, data: bytes) -> str:
-        if self.suffix and len(data) > 1 and data.endswith(ENDING):
-            return in_letters(data[:-1]) + self.suffix
-        return in_letters(data)
+        prefix, inner, suffix = _parts(self, data)
+        return prefix + in_letters(inner) + suffix
 
     def is_symbol(self, data: bytes) -> bool:
-        return len(data) == 1 or (bool(self.suffix) and len(data) == 2 and data.endswith(ENDING))
+        return len(_parts(self, data)[1]) == 1
 
     def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
         return dict.fromkeys(raw)
@@ -330,57 +312,60 @@ def _read_words_with_marks(first: Field, second: Field) -> tuple[tuple[Normalize
 
 
 @dataclass(frozen=True)
-class CharacterPairs(_OfCharacters):
-    """BPE over characters, as SentencePiece has it. Characters that are no tokens become tokens of bytes, as <0x41>."""
+class Characters(_OfCharacters, Pairs):
+    """BPE over characters. One that is no token becomes tokens of bytes, as SentencePiece has it, an unknown one, or
+    nothing."""
 
     def decoder(self, field: Field) -> Spelled:
         return read_spelling(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
-        return tokens.pack_characters()
+        if not self.fallback or not any(tokens.of_bytes):
+            return tokens.pack_units(self)[0], ()
+        for name, affix in zip(_AFFIXES, (self.prefix, self.suffix)):
+            if affix:
+                raise tokens.refused(
+                    f"model.{name}",
+                    "byte_fallback is set, too, so that it would become tokens of bytes: not supported; write "
+                    '"byte_fallback": false',
+                )
+        if tokens.has_all_bytes and not self.ignore_merges:
+            return tokens.pack_characters()
+        return tokens.pack_units(self)[0], ()
 
     def written_otherwise(self, raw: tuple[int, ...]) -> dict[int, str | None]:
         return {token: f"<0x{value:02X}>" for value, token in enumerate(raw) if token >= 0}
 
+    def text(self, data: bytes) -> str:
+        if data.startswith(BYTE):
+            return f"<0x{data[1]:02X}>"
+        prefix, inner, suffix = _parts(self, data)
+        return prefix + inner.decode() + suffix
+
+    def is_symbol(self, data: bytes) -> bool:
+        return data.startswith(BYTE) or len(_parts(self, data)[1].decode()) == 1
+
 
 @dataclass(frozen=True)
-class SentencePairs(CharacterPairs):
-    """BPE or Char of a .model of SentencePiece, which sentencepiece.py reads: no other file has it. Without `fallback`
+class SentencePairs(Characters):
+    """BPE or Char of a .model of SentencePiece, which piece_pairs.py reads: no other file has it. Without `fallback`
     characters that are no pieces are unknown."""
 
-    fallback: bool
     in_files = False
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         raise tokens.refused("model.type", f"{shown(SENTENCE_PAIRS)} is in no tokenizer.json")
 
 
-@dataclass(frozen=True)
-class Characters(_OfCharacters):
-    """BPE over characters without tokens of bytes: a character that is no token is an unknown one, or left out. The
-    fields are those of BytePairs."""
-
-    ignore_merges: bool = False
-    suffix: str = ""
-    unknown: str | None = None
-    joins: bool = False
-
-    def decoder(self, field: Field) -> Spelled:
-        return read_spelling(field)
-
-    def pack(self, tokens: Tokens, parts: Description) -> Packed:
-        return (
-            tokens.pack_units(
-                unknown=self.unknown, joins=self.joins, suffix=self.suffix, keeps_whole=self.ignore_merges
-            ),
-            (),
-        )
-
-    def text(self, data: bytes) -> str:
-        return data[:-1].decode() + self.suffix if data.endswith(ENDING) else data.decode()
-
-    def is_symbol(self, data: bytes) -> bool:
-        return len(data.removesuffix(ENDING).decode()) == 1
+def _parts(kind: Pairs, data: bytes) -> tuple[str, bytes, str]:
+    """(the prefix that a file writes in front of a token, its bytes, the suffix that it writes behind it). data: with
+    the marks of the core (bundled/symbols.py)."""
+    prefix, suffix = kind.prefix, ""
+    if kind.prefix and len(data) > 1 and data.startswith(BEGINNING):
+        prefix, data = "", data[1:]
+    if kind.suffix and len(data) > 1 and data.endswith(ENDING):
+        suffix, data = kind.suffix, data[:-1]
+    return prefix, data, suffix
 
 
 def _is_idle(stage: Stage, normalizers: tuple[Normalizer, ...]) -> bool:

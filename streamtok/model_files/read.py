@@ -12,7 +12,7 @@ from ..errors import VocabularyError, short_file_names
 from ..load import read_file
 from ..native.gate import is_utf8
 from ..native.listing import ListError, Listing, list_spans
-from .description import Ranks
+from .description import Pairs, Ranks
 from .field import Field, text_of
 from .folder import read_folder
 from .folder_sentences import SENTENCE_FILES
@@ -128,7 +128,8 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     for name, span in (("vocab", vocab), ("merges", merges))[: 1 + parts.model.has_merges]:
         if not span[1]:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
-    tokens = _tokens(data, vocab, merges, path, {token.content for token in parts.added})
+    prefix = len(parts.model.prefix) if isinstance(parts.model, Pairs) else 0
+    tokens = _tokens(data, vocab, merges, path, {token.content for token in parts.added}, prefix)
     if bool(tokens.listing.scores) != parts.model.has_scores:
         wanted = "an array of tokens with scores" if parts.model.has_scores else "an object of tokens with ids"
         raise whole.member("model").member("vocab").refused(f"{wanted} is needed for a model of this type")
@@ -152,12 +153,15 @@ def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]
     return vocab, merges, b"null".join([*parts, data[at:]]).decode()
 
 
-def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: str, added: set[str]) -> Tokens:
+def _tokens(
+    data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: str, added: set[str], prefix: int = 0
+) -> Tokens:
+    """prefix: bytes of the right token of a merge that are not in what is made."""
     place = "model.vocab"
     try:
         listing = Listing(data, *vocab)
         place = "model.merges"
-        made = listing.merges(data, *merges) if merges[1] else b""
+        made = listing.merges(data, *merges, prefix) if merges[1] else b""
         rows = np.frombuffer(made, np.uint32).reshape(-1, 3)
     except ListError as error:
         raise VocabularyError(f"{place}, entry {error.entry}, byte {error.at}: {error.reason}", path) from None

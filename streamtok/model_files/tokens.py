@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
-from ..bundled.symbols import ENDING, UNKNOWN, pack_units
+from ..bundled.symbols import BEGINNING, BYTE, ENDING, Affixes, pack_units
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
+from ..native.steps import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy.typing as npt
 
@@ -148,52 +149,64 @@ class Tokens:
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
         return pack_symbols(found, self.merges), ids
 
-    def pack_units(
-        self,
-        *,
-        unknown: str | None,
-        joins: bool,
-        by_bytes: bool = False,
-        suffix: str = "",
-        keeps_whole: bool = False,
-        apart: Collection[str] = (),
-    ) -> MergedVocabulary:
-        """The vocabulary where not all characters, or bytes, are tokens (bundled/symbols.py).
+    @lazy
+    def of_bytes(self) -> list[int | None]:
+        """The places of the tokens <0x00> to <0xFF>."""
+        return [self.listing.find(name) for name in BYTE_NAMES]
 
-        Args:
-            unknown: the token in the place of one that is none; None: nothing is.
-            joins: several in a row are one unknown token.
-            suffix: what tokens at the ends of pieces end with.
-            keeps_whole, apart: as for pack().
-        """
-        number = self._unknown(unknown)
+    @property
+    def has_all_bytes(self) -> bool:
+        """Whether no character is without tokens: where that of a byte is missing, its character is one."""
+        return all(
+            place is not None or (byte < 0x80 and self.listing.find(chr(byte)) is not None)
+            for byte, place in enumerate(self.of_bytes)
+        )
+
+    def pack_units(self, kind: Any, apart: Collection[str] = ()) -> tuple[MergedVocabulary, tuple[int, ...]]:
+        """The vocabulary where not all characters, or bytes, are tokens (bundled/symbols.py), and the ids of tokens
+        whose bytes are those of their text. kind: a description.Pairs; apart: as for pack()."""
+        number = self._unknown(kind.unknown)
         starts = np.frombuffer(self.listing.starts, np.uint32)
         data, lengths = self.listing.texts, starts[1:] - starts[:-1]
         silent: set[int] = set()
-        if by_bytes:
+        affixes = Affixes(kind.prefix.encode(), kind.suffix.encode())
+        if kind.by_bytes:
             data, lengths = self.listing.blob, self.lengths
             silent = set(np.nonzero(np.frombuffer(self.listing.letters, np.uint8) == 0)[0].tolist())
+            affixes = Affixes(*(bytes(map(LETTERS.__getitem__, text)) for text in (kind.prefix, kind.suffix)))
         ends = np.cumsum(lengths, dtype=np.int64).tolist()
         tokens = [data[start:end] for start, end in zip([0, *ends], ends)]
-        unseen = self._unseen(tokens) if by_bytes else set()
+        unseen = self._unseen(tokens, affixes) if kind.by_bytes else set()
         silent |= unseen
-        end = bytes(map(LETTERS.__getitem__, suffix)) if by_bytes else suffix.encode()
-        merges = self._end_tokens(tokens, end) if suffix else self.merges
+        merges = self.merges
+        if any(affixes):
+            merges = self._mark_ends(tokens, affixes, _is_byte if kind.by_bytes else _is_character)
+            for place in silent:
+                tokens[place] = self.listing.text(place).encode()
         if unseen:
             merges = merges[~np.isin(merges, list(unseen)).any(axis=1)]
-        found = {self.listing.find(name) for name in apart if keeps_whole} - {None, *merges[:, 2].tolist()}
+        raw = tuple(self.ids[[*silent]].tolist()) if any(affixes) else self.raw
+        found = {self.listing.find(name) for name in apart if kind.ignore_merges} - {None, *merges[:, 2].tolist()}
         silent |= {place for place in found if place is not None and len(tokens[place]) > 1}
-        return pack_units(
+        of_bytes = b""
+        if kind.fallback and not kind.by_bytes and any(self.of_bytes):
+            self._check_merges(self.of_bytes)
+            of_bytes = bytes(byte for byte, place in enumerate(self.of_bytes) if place is not None)
+            for byte in of_bytes:
+                tokens[self.of_bytes[byte]] = BYTE + bytes([byte])  # type: ignore[index]
+        packed = pack_units(
             tokens,
             self.ids,
             merges,
             silent,
             unknown=number,
-            joins=joins,
-            by_bytes=by_bytes,
-            keeps_whole=keeps_whole,
-            has_endings=bool(suffix),
+            joins=kind.joins,
+            by_bytes=kind.by_bytes,
+            keeps_whole=kind.ignore_merges,
+            affixes=affixes,
+            of_bytes=of_bytes,
         )
+        return packed, raw
 
     def _unknown(self, name: str | None) -> int | None:
         if name is None:
@@ -209,27 +222,41 @@ class Tokens:
             raise self.refused("model.unk_token", f"{shown(name)} takes part in merges, as a part of texts does, too")
         return number
 
-    def _unseen(self, tokens: list[bytes]) -> set[int]:
-        """The numbers of tokens with a byte that no text has, but those that are one byte."""
-        return {
-            number for number, token in enumerate(tokens) if len(token) > 1 and (ENDING in token or UNKNOWN in token)
-        }
+    def _unseen(self, tokens: list[bytes], affixes: Affixes) -> set[int]:
+        """The numbers of tokens with a byte that is a mark, which no text has; where there are no affixes, but those
+        that are one byte."""
+        least = 1 if any(affixes) else 2
+        marks = affixes.marks
+        return {i for i, token in enumerate(tokens) if len(token) >= least and any(mark in token for mark in marks)}
 
-    def _end_tokens(self, tokens: list[bytes], end: bytes) -> Ids:
-        """Puts ENDING in the place of what tokens end with at the end of a piece, and returns the merges that can come
-        up: behind such a token nothing stands."""
-        is_end = np.array([token.endswith(end) and len(token) > len(end) for token in tokens], bool)
+    def _mark_ends(self, tokens: list[bytes], affixes: Affixes, is_unit: Callable[[bytes], bool]) -> Ids:
+        """Puts ENDING in the place of what tokens end with at the end of a piece, and BEGINNING in front of those that
+        do not go on in one, and returns the merges that can come up: in front of the latter nothing stands, and behind
+        the former."""
+        prefix, suffix = affixes
+        places = [_place(token, affixes, is_unit) for token in tokens]
+        for number, readings in enumerate(places):
+            if len(readings) > 1:
+                raise self.refused(
+                    "model.vocab",
+                    f"{shown(self.listing.text(number))} is a character at one place of a word, and another one at "
+                    "another place, by continuing_subword_prefix and end_of_word_suffix: not supported",
+                )
+        goes_on, is_end = np.array([readings[0] for readings in places], bool).reshape(-1, 2).T
         left, right, made = self.merges.T
-        (wrong,) = np.nonzero(~is_end[left] & (is_end[made] != is_end[right]))
+        can_be = ~is_end[left] & goes_on[right]
+        (wrong,) = np.nonzero(can_be & ((is_end[made] != is_end[right]) | (goes_on[made] != goes_on[left])))
         if len(wrong):
             raise self.refused(
                 f"model.merges[{wrong[0]}]",
-                f"{shown(self.listing.text(int(made[wrong[0]])))} is made with characters of end_of_word_suffix, and "
-                "looks like a token at the end of a word: not supported",
+                f"{shown(self.listing.text(int(made[wrong[0]])))} is made with characters of end_of_word_suffix, or of "
+                "continuing_subword_prefix, and looks like a token at another place of a word: not supported",
             )
-        for number in np.nonzero(is_end)[0].tolist():
-            tokens[number] = tokens[number][: -len(end)] + ENDING
-        kept: Ids = self.merges[~is_end[left]]
+        for number, token in enumerate(tokens):
+            if token:
+                token = token[: len(token) - len(suffix)] + ENDING if is_end[number] else token
+                tokens[number] = token[len(prefix) :] if goes_on[number] else BEGINNING + token
+        kept: Ids = self.merges[can_be]
         return kept
 
     def no_beginning(self) -> str:
@@ -308,3 +335,25 @@ class Tokens:
         found = self._singles(single)
         check_single_bytes([bytes([byte]) for byte in {*found, *_MAY_LACK}], self.path)
         return bytes(byte for byte in _MAY_LACK if byte not in found)
+
+
+def _is_byte(unit: bytes) -> bool:
+    return len(unit) == 1
+
+
+def _is_character(unit: bytes) -> bool:
+    return 0 < len(unit) <= 4 and len(unit.decode(errors="ignore")) == 1 == len(unit.decode(errors="replace"))
+
+
+def _place(token: bytes, affixes: Affixes, is_unit: Callable[[bytes], bool]) -> list[tuple[bool, bool]]:
+    """(whether it goes on in a piece, whether it ends one) by what a token begins and ends with, which is one way for
+    most. One unit of text may be that in several."""
+    prefix, suffix = affixes
+    goes_on = not prefix or (token.startswith(prefix) and len(token) > len(prefix))
+    is_end = bool(suffix) and token.endswith(suffix) and len(token) > len(suffix)
+    found = []
+    for goes, ends in {(goes, ends) for goes in {goes_on, not prefix} for ends in {is_end, False}}:
+        if is_unit(token[len(prefix) * goes : len(token) - len(suffix) * ends]):
+            found.append((goes, ends))
+    inner = token[: len(token) - len(suffix)] if is_end else token
+    return found or [(not prefix or (inner.startswith(prefix) and len(inner) > len(prefix)), is_end)]

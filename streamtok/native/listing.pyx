@@ -117,9 +117,9 @@ cdef class Listing:
         cdef uint32_t found = st_listing_number(&self.listing, <const uint8_t *>PyBytes_AS_STRING(data), len(data))
         return None if found == ST_NONE else found
 
-    def merges(self, bytes text not None, size_t start, size_t end):
+    def merges(self, bytes text not None, size_t start, size_t end, size_t prefix=0):
         """Numbers of tokens: left, right and what they make, of each merge in text[start:end], a JSON array in valid UTF-8.
-        ListError where it is malformed or names what is no token."""
+        prefix: bytes of the right one that are not in what is made. ListError where it is malformed or names what is no token."""
         cdef st_span span
         cdef st_listing_fault fault
         cdef st_ids merges
@@ -131,7 +131,7 @@ cdef class Listing:
         try:
             begin(&scope, NULL)
             with nogil:
-                status = st_listing_merges(&self.listing, data, span, &merges, &fault)
+                status = st_listing_merges(&self.listing, data, span, prefix, &merges, &fault)
             end_scope(&scope)
             check(&scope)
             if status == ST_BAD_LIST:

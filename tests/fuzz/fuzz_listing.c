@@ -233,7 +233,7 @@ static int read_file(const uint8_t *text, int64_t succeeding, const lists *expec
     if (found && vocab.end && merges.end) {
         *status = st_listing_read(&listing, text, vocab, &fault);
         if (!*status)
-            *status = st_listing_merges(&listing, text, merges, &rows, &fault);
+            *status = st_listing_merges(&listing, text, merges, 0, &rows, &fault);
     }
     st_alloc_fail_after(-1);
     CHECK(*status != ST_BAD_LIST || fault.reason);

@@ -260,9 +260,7 @@ def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (without(record(), "<0xC3>"), "1 of the 256 tokens <0x00> to <0xFF> are missing, the first is <0xC3>"),
         (record(model_merges=[["<0x41>", "<0x42>"]]), "names, or makes, what is no token"),
-        (record(model_ignore_merges=True), "would be tokens of bytes"),
         (record(decoder={"type": "Novel"}), "the decoder 'Novel'"),
         (record(decoder=STRIP), "behind Fuse"),
         (record(decoder=sequence("decoders", FUSE, {**STRIP, "stop": 1})), "stripping the end"),

@@ -25,12 +25,39 @@ LETTERS = [*"abcdeĠ", "<unk>", "ab", "Ġa", "Ã", "Ã©"]
 OF_LETTERS = [("a", "b"), ("Ġ", "a"), ("Ã", "©")]
 WORDS = {"type": "WhitespaceSplit"}
 LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
-MORE = ("a", "b", "ab", "c", "é", "x", "日", "</w>", " ", "<unk>", "😀", "ab" * 40, "xx" * 40, "x")
+MORE = (
+    "##",
+    "##a",
+    "<0x41>",
+    "A",
+    "a",
+    "b",
+    "ab",
+    "c",
+    "é",
+    "x",
+    "日",
+    "</w>",
+    " ",
+    "<unk>",
+    "😀",
+    "ab" * 40,
+    "xx" * 40,
+    "x",
+)
+
+
+INNER = ["<unk>", *"abcé", "##a", "##b", "##é", "ab", "##ab", "abab", "a</w>", "b</w>", "##b</w>", "##a</w>", "ab</w>"]
+OF_INNER = [("##a", "##b"), ("a", "##b"), ("ab", "##ab"), ("a", "##b</w>"), ("##a", "##b</w>"), ("ab", "##ab</w>")]
+LETTERS_INNER = [*LETTERS, *("##" + letter for letter in "abcĠÃ©"), "##ab", "##Ã©", "Ġab"]
+OF_LETTERS_INNER = [("a", "##b"), ("##a", "##b"), ("Ġ", "##ab"), ("##Ã", "##©"), ("Ã", "##©")]
+BYTES = ["<0x41>", "<0xC3>", "<0xA9>", "<0xE6>", "<0x97>", "<0xA5>", "<0x61>", "<0x78>"]
+PLAIN = ["<unk>", *"abc ", "ab", "bab", "▁", *BYTES]
 
 
 def small(vocab: list[str], merges: list[Any], pre_tokenizer: Any, **settings: Any) -> dict[str, Any]:
-    there = set(vocab)
-    merges = [pair for pair in merges if there >= {*pair, "".join(pair)}]
+    there, skipped = set(vocab), len(settings.get("continuing_subword_prefix", ""))
+    merges = [pair for pair in merges if there >= {*pair, pair[0] + pair[1][skipped:]}]
     made: dict[str, Any] = json.loads(Tokenizer(models.BPE(dict(zip(vocab, range(99))), merges, **settings)).to_str())
     return made | {"pre_tokenizer": pre_tokenizer, "decoder": {"type": "Fuse"}}
 
@@ -45,6 +72,23 @@ KINDS = [
     small(LETTERS, OF_LETTERS, LEVEL, unk_token="<unk>", ignore_merges=True),
     small([*V, "##"], MERGES, WORDS, end_of_word_suffix="##", byte_fallback=False),
     small(V, MERGES, WORDS, byte_fallback=False, dropout=0.0),
+    *(
+        small(INNER, OF_INNER, pre, continuing_subword_prefix="##", **unknown, **more)
+        for unknown in UNKNOWN
+        for pre, more in ((None, {}), (WORDS, {"end_of_word_suffix": "</w>"}), (WORDS, {"ignore_merges": True}))
+    ),
+    *(small(V, MERGES, WORDS, end_of_word_suffix="</w>", ignore_merges=True, **unknown) for unknown in UNKNOWN),
+    *(
+        small(LETTERS_INNER, OF_LETTERS_INNER, LEVEL, continuing_subword_prefix="##", ignore_merges=whole, **unknown)
+        for unknown in UNKNOWN
+        for whole in (False, True)
+    ),
+    *(
+        small(PLAIN, MERGES, pre, byte_fallback=True, ignore_merges=whole, **unknown)
+        for unknown in UNKNOWN
+        for pre, whole in ((None, False), (WORDS, False), (WORDS, True))
+    ),
+    small([*PLAIN, *(f"<0x{byte:02X}>" for byte in range(256))], MERGES, WORDS, byte_fallback=True, ignore_merges=True),
 ]
 
 
@@ -176,9 +220,7 @@ def test_decoders_that_look_at_other_tokens(tmp_path, decoder):
         ({"unk_token": "none"}, "model.unk_token: 'none' is no token of model.vocab"),
         ({"unk_token": "a"}, "takes part in merges"),
         ({"dropout": 0.1}, "which is for training: write null"),
-        ({"continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
-        ({"end_of_word_suffix": "</w>", "ignore_merges": True}, "model.ignore_merges"),
-        ({"end_of_word_suffix": "</w>", "byte_fallback": True}, "model.end_of_word_suffix: byte_fallback is set, too"),
+        ({"continuing_subword_prefix": "é"}, "model.continuing_subword_prefix: the reference takes as many bytes"),
         ({"end_of_word_suffix": "b"}, "is made with characters of end_of_word_suffix"),
     ],
 )
@@ -186,6 +228,25 @@ def test_models_that_are_refused(tmp_path, changes, says):
     made = small(V, MERGES, WORDS)
     made["model"] |= changes
     assert says in refusal(tmp_path, made)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "changes", "says"),
+    [
+        ([*V, "<0x41>"], {"end_of_word_suffix": "</w>", "byte_fallback": True}, "end_of_word_suffix: byte_fallback is"),
+        ([*"ab", "a_"], {"continuing_subword_prefix": "a", "end_of_word_suffix": "_"}, "is a character at one place"),
+    ],
+)
+def test_affixes_that_are_refused(tmp_path, vocab, changes, says):
+    made = small(vocab, [], WORDS)
+    made["model"] |= changes
+    assert says in refusal(tmp_path, made)
+
+
+def test_a_merge_that_makes_what_looks_like_the_inside_of_a_word_is_refused(tmp_path):
+    made = small(["a", "aab", "ab", "aac"], [], None)
+    made["model"] |= {"continuing_subword_prefix": "a", "merges": [["a", "aab"]]}
+    assert "looks like a token at another place of a word" in refusal(tmp_path, made)
 
 
 @pytest.mark.parametrize(

@@ -23,5 +23,5 @@ cdef extern from "listing/listing.h" nogil:
     st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault)
     void st_listing_free(st_listing *listing)
     uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n)
-    st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, st_ids *merges,
+    st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
                                 st_listing_fault *fault)
