@@ -236,6 +236,7 @@ class Encoding:
             self.__init__(**model._asdict(), engine=engine, pattern_seconds=pattern_seconds)  # type: ignore[misc]
         else:
             self._pattern_seconds, self._packed = pattern_seconds, model.mergeable_ranks
+            self._normalizer = normalizer_of(model.normalizer)
             self._set_up(model.name, model.pat_str, vocab, model.special_tokens, None, engine)
         return self
 

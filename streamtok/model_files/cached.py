@@ -51,7 +51,7 @@ from .read import read_model, sources_of
 if TYPE_CHECKING:
     from ..patterns import Split
 
-_FORMAT = 2
+_FORMAT = 3
 _STAGES: dict[str, Any] = {kind.__name__: kind for kind in get_args(Stage)}
 _SIZES = struct.Struct("<QII")  # bytes of the description, of the pattern; CRC-32 of both
 _CHUNK = 1 << 20
@@ -206,7 +206,9 @@ def _opened(data: memoryview, path: str, place: str) -> Opened:
     name = _named(about["name"], path)
     model: Model | Ranks
     if about["model"] is None:
-        model = Ranks(name, about["split"], _ranked(vocab), about["special"])
+        steps = about["normalizer"]
+        normalizer = None if steps is None else tuple(map(tuple, steps))
+        model = Ranks(name, about["split"], _ranked(vocab), about["special"], normalizer)
     else:
         whole = Field(about["model"], name)
         model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole), about["empty"])
@@ -311,7 +313,7 @@ def _write(place: str, given: str, model: Model | Ranks) -> None:
     else:
         ranks, split, decoded = model.mergeable_ranks, model.pat_str, {}
         packed = ranks if isinstance(ranks, PackedVocabulary) else pack_ranks(dict(ranks))
-        about |= {"split": split, "special": model.special_tokens}
+        about |= {"split": split, "special": model.special_tokens, "normalizer": model.normalizer}
         stages = split
     table = None if split is None else table_of(split)
     about["pattern"] = None if table is None else [[len(x)] if isinstance(x, bytes) else x for x in table]

@@ -274,3 +274,4 @@ class Ranks(NamedTuple):
     mergeable_ranks: Any
     """A dict, or a PackedVocabulary."""
     special_tokens: dict[str, int]
+    normalizer: tuple[tuple[Any, ...], ...] | None = None

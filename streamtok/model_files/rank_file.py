@@ -6,23 +6,14 @@ import hashlib
 import os
 import re
 
-from ..bundled.packed import PUBLISHED
 from ..errors import VocabularyError, shown
 from ..load import load_tiktoken_bpe, read_file
-from ..patterns import CL100K, O200K, R50K
 from .description import Ranks
 from .field import Field
+from .folder_tokens import decoder_of, json_of
+from .rank_facts import KNOWN, Known, unnamed
 
 _FORMAT = "streamtok vocabulary"
-
-_END, _FIM = "<|endoftext|>", {f"<|fim_{name}|>": 100258 + i for i, name in enumerate(("prefix", "middle", "suffix"))}
-_KNOWN: dict[str, tuple[str, dict[str, int]]] = {
-    "r50k_base": (R50K, {_END: 50256}),
-    "p50k_base": (R50K, {_END: 50256}),
-    "cl100k_base": (CL100K, {_END: 100257, **_FIM, "<|endofprompt|>": 100276}),
-    "o200k_base": (O200K, {_END: 199999, "<|endofprompt|>": 200018}),
-}
-"""How text is split, and which special tokens there are, where it is known whose file it is by its content."""
 
 
 def is_rank_file(data: bytes) -> bool:
@@ -37,12 +28,9 @@ def read_rank_file(data: bytes, path: str) -> Ranks:
     in their code. So one loads with the JSON of train.save(), or where its content is known."""
     beside = f"{path}.json"
     if not os.path.isfile(beside):
-        digest = hashlib.sha256(data).hexdigest()
-        for name, known in PUBLISHED.items():
-            if known == digest:
-                pattern, special = _KNOWN[name]
-                return Ranks(name, pattern, load_tiktoken_bpe(path), dict(special))
-    if not os.path.isfile(beside):
+        known = KNOWN.get(hashlib.sha256(data).hexdigest())
+        if known is not None:
+            return _known(known, path)
         raise VocabularyError(
             "a file of ranks does not say how text is split, nor which special tokens there are: write "
             "Encoding(name, pat_str=..., mergeable_ranks=streamtok.load.load_tiktoken_bpe(path), special_tokens=...) "
@@ -61,4 +49,17 @@ def read_rank_file(data: bytes, path: str) -> Ranks:
         None if split.value is None else split.text(),
         load_tiktoken_bpe(path),
         {name: named.member(name).number() for name in named.object()},
+    )
+
+
+def _known(known: Known, path: str) -> Ranks:
+    """A file that is known. An added_tokens_decoder in the tokenizer_config.json beside it names the special tokens, as
+    for the classes of Kimi, GLM-4 and Phi-3-small."""
+    ranks = load_tiktoken_bpe(path)
+    config = json_of(os.path.dirname(path) or os.curdir, "tokenizer_config.json")
+    named = {} if config is None else {token["id"]: token["content"] for token in decoder_of(config)}
+    special = unnamed(len(ranks), known.reserved) | named if named else known.special(len(ranks))
+    normalizer = None if known.normalizer is None else ((known.normalizer,),)
+    return Ranks(
+        path if named else known.name, known.pattern, ranks, {text: i for i, text in special.items()}, normalizer
     )

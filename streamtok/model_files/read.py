@@ -20,6 +20,7 @@ from .gguf import FORMS, is_gguf, read_gguf
 from .gguf_head import read_head
 from .model import Model, check_added, parts_of
 from .rank_file import is_rank_file, read_rank_file
+from .rank_json import is_rank_json, read_rank_json
 from .sentencepiece import is_sentencepiece, read_sentencepiece
 from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
@@ -47,7 +48,9 @@ def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> M
     if os.path.isdir(source):
         tekken = os.path.join(source, "tekken.json")
         if os.path.isfile(os.path.join(source, "tokenizer.json")) or not os.path.isfile(tekken):
-            return read_folder(source, read_tokenizer_json)
+            tekken = _ranks_of(source)
+            if not tekken:
+                return read_folder(source, read_tokenizer_json)
         source = tekken
     data = read_head(source) or read_file(source)
     if normalizer is not None:
@@ -64,11 +67,29 @@ def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> M
     return read_tokenizer_json(data, source)
 
 
+_RANK_FILES = ("tiktoken.model", "qwen.tiktoken", "cl100k_base.tiktoken", "tokenizer.model")
+"""Names of files of ranks in folders of models."""
+
+
+def _ranks_of(folder: str) -> str:
+    """The file of ranks of a folder that has none of the files that read_folder() takes first; "": there is none."""
+    if any(os.path.isfile(os.path.join(folder, name)) for name in ("tokenizer.json", "vocab.json", "vocab.txt")):
+        return ""
+    paths = (os.path.join(folder, name) for name in _RANK_FILES)
+    return next((path for path in paths if os.path.isfile(path) and is_rank_file(_beginning(path))), "")
+
+
+def _beginning(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4096)
+
+
 _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes, str], Model | Ranks]], ...] = (
     (is_sentencepiece, read_sentencepiece),
     (is_rank_file, read_rank_file),
     (is_world, read_world),
     (is_tekken, read_tekken),
+    (is_rank_json, read_rank_json),
     (is_gguf, lambda data, path: read_gguf(data, path, read_tokenizer_json)),
 )
 """The kinds of files: what looks like one, and what reads it. What looks like none is read as a tokenizer.json."""
@@ -84,6 +105,7 @@ _IN_FOLDER = (
     "special_tokens_map.json",
     "added_tokens.json",
     *SENTENCE_FILES,
+    *_RANK_FILES[:-1],
 )
 
 
@@ -94,7 +116,10 @@ def sources_of(path: str) -> dict[str, str]:
         path = os.path.dirname(path) or os.curdir
     if os.path.isdir(path):
         return {name: os.path.join(path, name) for name in _IN_FOLDER}
-    return {"": path, ".json": f"{path}.json"}
+    beside = {"": path, ".json": f"{path}.json"}
+    if path.endswith((".tiktoken", ".model")):
+        beside["tokenizer_config.json"] = os.path.join(os.path.dirname(path) or os.curdir, "tokenizer_config.json")
+    return beside
 
 
 def read_hf(tokenizer: Any) -> Model:
