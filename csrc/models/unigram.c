@@ -1,15 +1,12 @@
 /* Unigram. What is certain of a long piece leaves as it comes. The second model is that of SentencePiece's dialect, which has the same
  * functions: a vocabulary's own flags say how sums are rounded (unigram/rule.h). */
 #include "models/models.h"
+#include "unigram/known_words.h"
 #include "unigram/lattice.h"
-
-typedef struct unigram_scratch {
-    st_open piece; /* one whose end is known */
-} unigram_scratch;
 
 static void release(void *scratch)
 {
-    st_open_free(&((unigram_scratch *)scratch)->piece);
+    st_open_free(&((st_unigram_scratch *)scratch)->piece);
 }
 
 static int has_scores(const st_vocab *v)
@@ -37,9 +34,57 @@ static st_status divide_words(st_vocab *v, void *scratch, st_word *words, size_t
     return pieces ? ST_OK : ST_NO_MEMORY;
 }
 
-static st_status divide(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+/* Puts ids in the place of the indices from number `first` on. */
+static void name_tokens(const st_vocab *v, st_ids *out, size_t first)
 {
-    return st_lattice_whole(&((unigram_scratch *)scratch)->piece, v, text, n, out);
+    for (size_t i = first; i < out->size && !v->identity; i++)
+        out->data[i] = v->ids[out->data[i]];
+}
+
+static st_status take_ids(st_open *open, st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, int final, st_ids *out)
+{
+    const size_t first = out->size;
+    const st_pieces *pieces = st_vocab_pieces(vocab);
+    if (!pieces)
+        return ST_NO_MEMORY;
+    st_sentence_scratch *words = scratch && pieces->by_words ? scratch : NULL;
+    const st_status status = words ? st_words_take(&words->known, open, vocab, text, n, final, out)
+                                   : st_lattice_take(open, vocab, text, n, final, out, NULL);
+    name_tokens(vocab, out, first);
+    return status;
+}
+
+static st_status push(st_open *open, st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+{
+    return take_ids(open, vocab, scratch, text, n, 0, out);
+}
+
+static st_status finish(st_open *open, st_vocab *vocab, st_ids *out)
+{
+    static const uint8_t nothing[1];
+    return take_ids(open, vocab, NULL, nothing, 0, 1, out);
+}
+
+static st_status whole_word(st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
+{
+    const size_t first = out->size;
+    const st_pieces *pieces = st_vocab_pieces(vocab);
+    if (!pieces || st_ids_reserve(out, n))
+        return ST_NO_MEMORY;
+    st_word word = {text, out->data + first, (uint32_t)n, 0};
+    st_lattice_word(pieces, vocab, &word);
+    out->size += word.count;
+    name_tokens(vocab, out, first);
+    return ST_OK;
+}
+
+static st_status divide(st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+{
+    st_open *open = &((st_unigram_scratch *)scratch)->piece;
+    if (n <= ST_WORD_BYTES)
+        return whole_word(vocab, text, n, out);
+    st_open_begin(open, 0);
+    return take_ids(open, vocab, scratch, text, n, 1, out);
 }
 
 static st_status divide_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
@@ -50,11 +95,11 @@ static st_status divide_reference(const st_vocab *v, void *scratch, const uint8_
 
 /* clang-format off */
 #define FUNCTIONS \
-    .holds = ST_HOLD_WHOLE, .scratch = sizeof(unigram_scratch), .accepts = has_scores, .release = release, \
-    .words = divide_words, .whole = divide, .reference = divide_reference, .push = st_lattice_push, \
-    .finish = st_lattice_finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts
+    .holds = ST_HOLD_WHOLE, .accepts = has_scores, .release = release, \
+    .words = divide_words, .whole = divide, .reference = divide_reference, .push = push, \
+    .finish = finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts
 
-const st_model st_model_unigram = {.name = "unigram", FUNCTIONS};
+const st_model st_model_unigram = {.name = "unigram", .scratch = sizeof(st_unigram_scratch), FUNCTIONS};
 
-const st_model st_model_sentencepiece = {.name = "sentencepiece", FUNCTIONS};
+const st_model st_model_sentencepiece = {.name = "sentencepiece", .scratch = sizeof(st_sentence_scratch), FUNCTIONS};
 /* clang-format on */

@@ -1,10 +1,8 @@
 #include "unigram/lattice.h"
 
-#include <math.h>
-
 #include "base/interrupt.h"
 #include "base/utf8.h"
-#include "unigram/places.h"
+#include "unigram/ways.h"
 
 /* Text that is taken at once, so that its places stay in the nearest caches. */
 #define SLICE ((size_t)4096)
@@ -15,56 +13,12 @@
 /* Work of a byte, in the unit of st_go_on (base/interrupt.h). */
 #define BYTE_COSTS 16
 
-/* ---- one place ---- */
-
-typedef struct way {
-    const st_pieces *pieces;
-    const st_unigram *rule;
-    const uint8_t *text;
-    size_t n;
-    place *places; /* n + 1 */
-    size_t far;
-} way;
-
-static inline void offer(way *w, size_t at, size_t size, uint32_t token, double sum)
-{
-    place *to = &w->places[at + size];
-    if (sum > to->sum || !to->size)
-        *to = (place){sum, token, (uint32_t)size};
-    w->far = at + size > w->far ? at + size : w->far;
-}
-
-/* A sum of SentencePiece's that is too large is taken from all from here on. */
-static void reset(way *w, size_t at)
+void st_way_reset(way *w, size_t at)
 {
     const double base = w->places[at].sum;
-    if (fabs(base) <= ST_UNIGRAM_RESET)
-        return;
     for (size_t i = at; i <= w->far || i == at; i++)
         if (i == at || w->places[i].size)
             w->places[i].sum = st_unigram_sum(w->rule, w->places[i].sum, -base);
-}
-
-/* Looks at all tokens that begin at the place. */
-static inline void leave(way *w, size_t at, int single)
-{
-    const unsigned one = st_utf8_size(w->text[at]);
-    uint32_t base = w->pieces->root;
-    const st_piece_cell *cell;
-    int is_known = 0;
-    if (single)
-        reset(w, at);
-    const double sum = w->places[at].sum;
-    for (size_t to = at; to < w->n && (cell = st_pieces_step(w->pieces, base, w->text[to])); base = cell->link >> 8) {
-        to++;
-        if (cell->token == ST_NONE)
-            continue;
-        const double more = sum + cell->score;
-        offer(w, at, to - at, cell->token, single ? (double)(float)more : more);
-        is_known |= to - at == one;
-    }
-    if (!is_known)
-        offer(w, at, one, w->rule->unknown, st_unigram_sum(w->rule, sum, w->rule->unknown_score));
 }
 
 /* Whether the text says of all tokens that begin at the place whether they are there. */
@@ -82,17 +36,7 @@ static int can_be_left(const way *w, size_t at)
 
 /* ---- what is given out ---- */
 
-/* Takes the tokens of the best way, as indices, and where each begins, if anybody asks. */
-typedef struct sink {
-    const st_vocab *vocab;
-    const st_pieces *pieces;
-    const uint8_t *text;
-    st_ids *out, *starts;
-    uint64_t before; /* bytes of the piece in front of the text */
-    uint32_t run;    /* NO_RUN, ... */
-} sink;
-
-static st_status put(sink *s, uint32_t token, size_t at)
+static st_status put(st_sink *s, uint32_t token, size_t at)
 {
     ST_TRY(st_ids_reserve(s->out, 1));
     s->out->data[s->out->size++] = token;
@@ -103,7 +47,7 @@ static st_status put(sink *s, uint32_t token, size_t at)
     return ST_OK;
 }
 
-static st_status put_bytes(sink *s, size_t at, size_t n)
+static st_status put_bytes(st_sink *s, size_t at, size_t n)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
     for (size_t i = 0; i < n; i++)
@@ -111,7 +55,7 @@ static st_status put_bytes(sink *s, size_t at, size_t n)
     return ST_OK;
 }
 
-static int has_bytes(const sink *s, size_t at, size_t n)
+static int has_bytes(const st_sink *s, size_t at, size_t n)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
     if (!(rule->flags & ST_UNIGRAM_FALLBACK))
@@ -123,7 +67,7 @@ static int has_bytes(const sink *s, size_t at, size_t n)
 }
 
 /* A whole run of unknown characters, in the dialect of tokenizers. */
-static st_status put_run(sink *s, size_t at, size_t n)
+static st_status put_run(st_sink *s, size_t at, size_t n)
 {
     const uint32_t token = n <= s->vocab->max_length ? st_pieces_find(s->pieces, s->text + at, n) : ST_NONE;
     if (token == ST_NONE && has_bytes(s, at, n))
@@ -132,13 +76,13 @@ static st_status put_run(sink *s, size_t at, size_t n)
 }
 
 /* Whether such a run of n bytes is given out before its end: no token is so long, and each byte has its token if any has. */
-static int is_sure(const sink *s, size_t n)
+static int is_sure(const st_sink *s, size_t n)
 {
     return n > s->vocab->max_length && (!(st_unigram_of(s->vocab)->flags & ST_UNIGRAM_FALLBACK) || s->pieces->all_bytes);
 }
 
 /* More of such a run, the first part of it if s->run is NO_RUN. */
-static st_status put_more(sink *s, size_t at, size_t n)
+static st_status put_more(st_sink *s, size_t at, size_t n)
 {
     const int is_first = s->run == NO_RUN;
     if (is_first)
@@ -149,7 +93,7 @@ static st_status put_more(sink *s, size_t at, size_t n)
 }
 
 /* An unknown character in SentencePiece's dialect. */
-static st_status put_single(sink *s, size_t at, size_t n)
+static st_status put_single(st_sink *s, size_t at, size_t n)
 {
     if (st_unigram_of(s->vocab)->flags & ST_UNIGRAM_FALLBACK)
         return put_bytes(s, at, n);
@@ -157,7 +101,7 @@ static st_status put_single(sink *s, size_t at, size_t n)
 }
 
 /* The tokens of the way from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
-static st_status put_way(sink *s, const place *places, size_t end, int closed)
+st_status st_way_put(st_sink *s, const place *places, size_t end, int closed)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
     for (size_t at = 0, to; at < end; at = to) {
@@ -180,7 +124,7 @@ static st_status put_way(sink *s, const place *places, size_t end, int closed)
 }
 
 /* Turns the links of the way that ends at `end` around. */
-static void turn_around(place *places, size_t end)
+void st_way_turn(place *places, size_t end)
 {
     uint32_t size = places[end].size, token = places[end].token;
     for (size_t at = end; at;) {
@@ -202,17 +146,16 @@ void st_lattice_word(const st_pieces *pieces, const st_vocab *vocab, st_word *wo
     const st_unigram *rule = st_unigram_of(vocab);
     way w = {pieces, rule, word->text, word->n, places, 0};
     st_ids out = {word->tokens, 0, word->n};
-    sink s = {vocab, pieces, word->text, &out, NULL, 0, NO_RUN};
+    st_sink s = {vocab, pieces, word->text, &out, NULL, 0, NO_RUN};
     const int single = (rule->flags & ST_UNIGRAM_SINGLE) != 0;
     for (size_t i = 0; i <= word->n; i++)
         places[i] = (place){0, 0, 0};
-    for (size_t at = 0; at < word->n; at += st_utf8_size(word->text[at]))
-        if (single)
-            leave(&w, at, 1);
-        else
-            leave(&w, at, 0);
-    turn_around(places, word->n);
-    (void)put_way(&s, places, word->n, 1); /* there is room */
+    if (single)
+        leave_all(&w, 0, word->n, 1);
+    else
+        leave_all(&w, 0, word->n, 0);
+    st_way_turn(places, word->n);
+    (void)st_way_put(&s, places, word->n, 1); /* there is room */
     word->count = (uint32_t)out.size;
 }
 
@@ -253,7 +196,7 @@ static size_t common_part(const lattice *l, place *places)
 }
 
 /* Where the last run of unknown characters begins that has to wait for its end, in a way that ends at `end`. */
-static size_t without_open_run(const sink *s, const place *places, size_t end)
+static size_t without_open_run(const st_sink *s, const place *places, size_t end)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
     size_t at = end;
@@ -281,7 +224,7 @@ static void drop(st_open *open, size_t n)
 }
 
 /* Gives out what no later text can change. final: the piece ends. */
-static st_status give_out(st_open *open, sink *s, int final)
+static st_status give_out(st_open *open, st_sink *s, int final)
 {
     lattice *l = lattice_of(open);
     place *places = places_of(open);
@@ -295,9 +238,9 @@ static st_status give_out(st_open *open, sink *s, int final)
     s->run = open->state;
     if (end) {
         const place last = places[end];
-        turn_around(places, end);
+        st_way_turn(places, end);
         places[end] = last; /* it begins what stays */
-        ST_TRY(put_way(s, places, end, final));
+        ST_TRY(st_way_put(s, places, end, final));
     }
     open->state = s->run;
     const size_t tail = (size_t)l->far - end, looked = (size_t)l->far - before + (before - end);
@@ -315,24 +258,19 @@ static void advance(st_open *open, const st_pieces *pieces, const st_vocab *voca
     const size_t sure = final ? w.n : w.n > vocab->max_length + 4 ? w.n - vocab->max_length - 4 : 0;
     const int single = (rule->flags & ST_UNIGRAM_SINGLE) != 0;
     size_t at = (size_t)l->left;
-    for (; at < sure; at += st_utf8_size(w.text[at]))
-        if (single)
-            leave(&w, at, 1);
-        else
-            leave(&w, at, 0);
+    at = single ? leave_all(&w, at, sure, 1) : leave_all(&w, at, sure, 0);
     for (; at < w.n && can_be_left(&w, at); at += st_utf8_size(w.text[at]))
         leave(&w, at, single);
     l->left = at;
     l->far = w.far > at ? w.far : at;
 }
 
-/* Appends indices. */
-static st_status take(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out, st_ids *starts)
+st_status st_lattice_take(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out, st_ids *starts)
 {
     const st_pieces *pieces = st_vocab_pieces(vocab);
     if (!pieces)
         return ST_NO_MEMORY;
-    sink s = {vocab, pieces, NULL, out, starts, 0, NO_RUN};
+    st_sink s = {vocab, pieces, NULL, out, starts, 0, NO_RUN};
     for (size_t at = 0; at < n || final;) {
         const size_t more = n - at < SLICE ? n - at : SLICE;
         const int ends = final && at + more == n;
@@ -347,45 +285,12 @@ static st_status take(st_open *open, st_vocab *vocab, const uint8_t *text, size_
     return ST_OK;
 }
 
-/* Puts ids in the place of the indices from number `first` on. */
-static void name_tokens(const st_vocab *v, st_ids *out, size_t first)
-{
-    for (size_t i = first; i < out->size && !v->identity; i++)
-        out->data[i] = v->ids[out->data[i]];
-}
-
-static st_status take_ids(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out)
-{
-    const size_t first = out->size;
-    const st_status status = take(open, vocab, text, n, final, out, NULL);
-    name_tokens(vocab, out, first);
-    return status;
-}
-
-st_status st_lattice_push(st_open *open, st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out)
-{
-    (void)scratch;
-    return take_ids(open, vocab, text, n, 0, out);
-}
-
-st_status st_lattice_finish(st_open *open, st_vocab *vocab, st_ids *out)
-{
-    static const uint8_t nothing[1];
-    return take_ids(open, vocab, nothing, 0, 1, out);
-}
-
-st_status st_lattice_whole(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
-{
-    st_open_begin(open, 0);
-    return take_ids(open, vocab, text, n, 1, out);
-}
-
 st_status st_lattice_starts(st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
 {
     st_open open = {0};
     st_ids tokens = {0};
     st_open_begin(&open, 0);
-    const st_status status = take(&open, vocab, text, n, 1, &tokens, out);
+    const st_status status = st_lattice_take(&open, vocab, text, n, 1, &tokens, out);
     st_open_free(&open);
     st_ids_free(&tokens);
     return status;

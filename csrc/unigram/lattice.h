@@ -18,13 +18,12 @@
 void st_lattice_word(const st_pieces *pieces, const st_vocab *vocab, st_word *word);
 
 /* The functions of the model (vocab/model.h). */
-st_status st_lattice_push(st_open *open, st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out);
-st_status st_lattice_finish(st_open *open, st_vocab *vocab, st_ids *out);
 st_status st_lattice_save(const st_open *open, st_bytes *out);
 st_status st_lattice_load(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, const uint8_t *state, size_t size);
 
-/* Appends the ids of a piece, through `open`, in which no piece may be. */
-st_status st_lattice_whole(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);
+/* More of an open piece, and its end (final), or a border that no token spans. Appends indices; and to `starts`, if it is not NULL, where
+ * the tokens begin. */
+st_status st_lattice_take(st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out, st_ids *starts);
 
 /* Appends where the tokens of a piece begin. */
 st_status st_lattice_starts(st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);

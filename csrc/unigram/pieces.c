@@ -8,6 +8,8 @@
 
 #define BLOCK 256
 
+#define MARK_TEXT "\xE2\x96\x81"
+
 /* Cells with several children look for places in so many of the last blocks, those with one child fill what is left. */
 #define BLOCKS_TRIED 8
 
@@ -229,6 +231,28 @@ static int has_all_bytes(const st_unigram *rule)
     return 1;
 }
 
+/* Whether a token holds a mark behind another character. */
+static int holds_mark(const uint8_t *text, size_t n)
+{
+    size_t first = 0;
+    while (first + 3 <= n && !memcmp(text + first, MARK_TEXT, 3))
+        first += 3;
+    for (size_t at = first; at + 3 <= n; at++)
+        if (!memcmp(text + at, MARK_TEXT, 3))
+            return 1;
+    return 0;
+}
+
+static int is_by_words(const st_pieces *pieces, const st_vocab *vocab)
+{
+    if (!(st_unigram_of(vocab)->flags & ST_UNIGRAM_SINGLE) || st_pieces_find(pieces, (const uint8_t *)MARK_TEXT, 3) == ST_NONE)
+        return 0;
+    for (uint32_t i = 0; i < vocab->count; i++)
+        if (!st_token_is_silent(vocab, i) && holds_mark(st_token_bytes(vocab, i), st_token_length(vocab, i)))
+            return 0;
+    return 1;
+}
+
 static st_status build(st_attached *made, const st_vocab *vocab)
 {
     builder b = {.pieces = (st_pieces *)made, .vocab = vocab}; /* its first member */
@@ -240,6 +264,7 @@ static st_status build(st_attached *made, const st_vocab *vocab)
             b.order[count++] = i;
     const st_status status = b.order && b.sorted ? place_all(&b, count) : ST_NO_MEMORY;
     b.pieces->all_bytes = has_all_bytes(st_unigram_of(vocab));
+    b.pieces->by_words = !status && is_by_words(b.pieces, vocab);
     st_free(b.order);
     st_free(b.sorted);
     st_free(b.taken);

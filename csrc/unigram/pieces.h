@@ -11,7 +11,7 @@
 typedef struct st_piece_cell {
     uint32_t link;
     uint32_t token; /* ST_NONE: none */
-    double score;
+    double score;   /* 0: none */
 } st_piece_cell;
 
 typedef struct st_pieces {
@@ -20,6 +20,7 @@ typedef struct st_pieces {
     size_t count;
     uint32_t root;    /* its base */
     int all_bytes;    /* each byte that UTF-8 has is a token */
+    int by_words;     /* SentencePiece's dialect; a mark is a token, and none holds a mark behind another character (known_words.h) */
 } st_pieces;
 
 /* The tree of a vocabulary: all tokens but silent ones. Built on the first call; NULL when memory is short. Any thread may call. */

@@ -328,6 +328,49 @@ def test_trained_models(tmp_path, options):
         assert "".join(parts) + decoder.flush() == reference.decode(ids), text
 
 
+def drifting(rng: random.Random) -> tuple[bytes, str]:
+    """A .model in which many ways through a word have nearly equal sums, so that rounding decides, by what stands in
+    front of the word; and a text whose sum passes the limit several times. No token holds a mark behind a letter."""
+    bodies = sorted({"".join(rng.choices("abcdé", k=rng.randint(1, 4))) for _ in range(40)})
+    values: dict[str, float] = {MARK: -2.0, **{letter: -rng.choice([1.5, 2.25, 40.0]) for letter in "abcd"}}
+    for body in bodies:
+        near = sum(values.get(letter, -30.0) for letter in body) + rng.choice([0, 0, 1e-3, -1e-3, 4e-3, -7e-3, 0.4])
+        values.setdefault(body, near)
+        if rng.random() < 0.4:
+            values[MARK + body] = values[body] - 2.0 + rng.choice([0, 2e-3, -2e-3, 0.5])
+    pieces = piece("<unk>", 0.0, 2) + b"".join(piece(text, value) for text, value in values.items())
+    trainer = b"\x18\x01" + b"\x98\x02\x00"
+    words = ["".join(rng.choices("abcdéxy漢", k=rng.choice([1, 2, 3, 5, 8, 13, 40, 200]))) for _ in range(300)]
+    text = "".join(rng.choice(words) + rng.choice([" ", " ", "  ", MARK, "\n"]) for _ in range(4000))
+    return pieces + b"\x12" + bytes([len(trainer)]) + trainer + b"\x1a\x09\x0a\x01x\x18\x01\x20\x00\x28\x01", text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_words_depend_on_what_stands_in_front_of_them(tmp_path, seed):
+    """The sums of single precision go on from word to word: words that were divided before are only used again where
+    their ids are the same."""
+    sentencepiece = pytest.importorskip("sentencepiece", reason="the package sentencepiece is not installed")
+    rng = random.Random(seed)
+    data, text = drifting(rng)
+    ids = sentencepiece.SentencePieceProcessor(model_proto=data).encode(text)
+    enc = opened(tmp_path, data)
+    alone = [number for word in text.split(" ") for number in enc.encode(word)]
+    assert alone != ids
+    assert enc.encode(text) == enc.encode(text) == ids
+    for sizes in ([1, 2, 3, 30], [100, 1000], [5000]):
+        stream, raw, at = enc.stream_encoder(), text.encode(), 0
+        found: list[int] = []
+        while at < len(raw):
+            size = rng.choice(sizes)
+            found += stream.feed(raw[at : at + size]).tolist()
+            at += size
+            if rng.random() < 0.1:
+                state = stream.getstate()
+                stream = enc.stream_encoder()
+                stream.setstate(state)
+        assert found + stream.flush().tolist() == ids
+
+
 def test_a_model_that_is_no_file_of_tokenizers_is_not_saved_as_one(tmp_path):
     data, _ = by_hand(random.Random(1))
     enc = opened(tmp_path, data)

@@ -1,0 +1,78 @@
+/* ways.h - the step from place to place, and what becomes of the best way: for the files of this room. */
+#ifndef ST_UNIGRAM_WAYS_H
+#define ST_UNIGRAM_WAYS_H
+
+#include <math.h>
+
+#include "base/utf8.h"
+#include "unigram/pieces.h"
+#include "unigram/places.h"
+
+typedef struct way {
+    const st_pieces *pieces;
+    const st_unigram *rule;
+    const uint8_t *text;
+    size_t n;
+    place *places; /* n + 1 */
+    size_t far;
+} way;
+
+/* A sum of SentencePiece's that is too large is taken from all from the place on. */
+void st_way_reset(way *w, size_t at);
+
+/* Offers a token of `size` bytes at a place. With branches, so that the next steps do not wait for sums. */
+static inline void offer(way *w, size_t at, size_t size, uint32_t token, double sum)
+{
+    place *to = &w->places[at + size];
+    if (sum > to->sum || !to->size)
+        *to = (place){sum, token, (uint32_t)size};
+    w->far = at + size > w->far ? at + size : w->far;
+}
+
+/* Looks at all tokens that begin at the place. */
+static inline void leave(way *w, size_t at, int single)
+{
+    const unsigned one = st_utf8_size(w->text[at]);
+    uint32_t base = w->pieces->root;
+    const st_piece_cell *cell;
+    int is_known = 0;
+    if (single && fabs(w->places[at].sum) > ST_UNIGRAM_RESET)
+        st_way_reset(w, at);
+    const double sum = w->places[at].sum;
+    for (size_t to = at; to < w->n && (cell = st_pieces_step(w->pieces, base, w->text[to])); base = cell->link >> 8) {
+        to++;
+        if (cell->token == ST_NONE)
+            continue;
+        const double more = sum + cell->score;
+        offer(w, at, to - at, cell->token, single ? (double)(float)more : more);
+        is_known |= to - at == one;
+    }
+    if (!is_known)
+        offer(w, at, one, w->rule->unknown, st_unigram_sum(w->rule, sum, w->rule->unknown_score));
+}
+
+/* Leaves the places text[at..until); returns the first one behind them. */
+static inline size_t leave_all(way *w, size_t at, size_t until, int single)
+{
+    for (; at < until; at += st_utf8_size(w->text[at]))
+        leave(w, at, single);
+    return at;
+}
+
+/* Takes the tokens of the best way, as indices, and where each begins, if anybody asks. */
+typedef struct st_sink {
+    const st_vocab *vocab;
+    const st_pieces *pieces;
+    const uint8_t *text;
+    st_ids *out, *starts;
+    uint64_t before; /* bytes of the piece in front of the text */
+    uint32_t run;    /* NO_RUN, ... */
+} st_sink;
+
+/* The tokens of the way from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
+st_status st_way_put(st_sink *s, const place *places, size_t end, int closed);
+
+/* Turns the links of the way that ends at `end` around. */
+void st_way_turn(place *places, size_t end);
+
+#endif
