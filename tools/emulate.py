@@ -24,7 +24,7 @@ import fuzz_build
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FRAMES = "-Wframe-larger-than=16384"  # as setup.py has it
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", FRAMES, fuzz_build.INLINES, f"-I{ROOT / 'csrc'}"]
+FLAGS = ["-std=c11", "-Og", "-Wall", "-Wextra", "-Werror", FRAMES, fuzz_build.INLINES, f"-I{ROOT / 'csrc'}"]
 
 
 class Target(NamedTuple):

@@ -39,7 +39,9 @@ def run_build(cc: str, build: Build, options: argparse.Namespace, folder: pathli
 def main() -> int:
     parser = fuzz_build.arguments(__doc__, seconds=5)
     parser.add_argument("--iterations", type=int, default=0, help="count instead of time")
+    parser.add_argument("--quick-build", action="store_true", help="compile without optimization: in half the time")
     options = parser.parse_args()
+    fuzz_build.FLAGS += ["-O0"] * options.quick_build
     ran, clean = 0, True
     for build in [MEMORY, THREADS]:
         usable = 0

@@ -257,11 +257,7 @@ PADDED = [
     Bad({"length": 8, "max_length": 4}, ValueError, "max_length=4 and length=8: every row has that length"),
     Bad({"length": 8, "pad_to_multiple_of": 4}, ValueError, "pad_to_multiple_of=4 and length=8"),
     Bad({"side": "top"}, ValueError, "side='top'"),
-    Bad(
-        {"truncate": "middle"},
-        ValueError,
-        "truncate='middle': a text loses ids at the 'right' or",
-    ),
+    Bad({"truncate": "middle"}, ValueError, "truncate='middle': a text loses ids at the 'right' or"),
     Bad({"dtype": "float32"}, ValueError, "dtype='float32'"),
     Bad({"dtype": "int16"}, ValueError, "ids up to 32767, and this encoding has ids up to 50256"),
     Bad({"dtype": "uint16", "pad_id": -1}, ValueError, "pad_id=-1 does not fit uint16"),
@@ -464,10 +460,7 @@ GROUPS: dict[str, tuple[list[Callable[[Subjects, Any], object]], list[Bad]]] = {
     "a session": ([itself], A_SESSION),
     "a micro-batcher": ([lambda s, more: MicroBatcher(s.enc, **more)], A_MICRO_BATCHER),
     "a vocabulary": (of("vocabulary"), A_VOCABULARY),
-    "a path": (
-        of("enc.from_file"),
-        [Bad(no, TypeError, "str, bytes or os.PathLike") for no in (None, 3, [])],
-    ),
+    "a path": (of("enc.from_file"), [Bad(no, TypeError, "str, bytes or os.PathLike") for no in (None, 3, [])]),
 }
 
 

@@ -58,13 +58,14 @@ def name(request, toys):
 
 def backwards(tokens: dict[bytes, int], piece: bytes, is_strict: bool) -> list[int]:
     """The definition: from the end, the longest token that what is left ends with; if strict, that is not all of it."""
-    ids: list[int] = []
-    while piece:
-        least = int(is_strict and len(piece) > 1)
-        token = next(piece[at:] for at in range(least, len(piece)) if piece[at:] in tokens)
-        ids.insert(0, tokens[token])
-        piece = piece[: -len(token)]
-    return ids
+    sizes = sorted({len(token) for token in tokens}, reverse=True)
+    ids, end = [], len(piece)
+    while end:
+        most = end - int(is_strict and end > 1)
+        token = next(piece[end - n : end] for n in sizes if n <= most and piece[end - n : end] in tokens)
+        ids.append(tokens[token])
+        end -= len(token)
+    return ids[::-1]
 
 
 class Case:

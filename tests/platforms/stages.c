@@ -1,6 +1,8 @@
 /* The stages of csrc/text on the tier in use, against definitions that share no code with them: which bytes are UTF-8, and what the
  * UTF-8 of a code point is. Every code point, every fault at every place of a block. Exit status 0: no difference; else what differed
- * is printed. Whatever is read ends where readable memory ends, where the system can arrange that. */
+ * is printed. Whatever is read ends where readable memory ends, where the system can arrange that.
+ *
+ *     stages [TIER [EVERY]]   nothing if another tier is in use; one of so many faults and code points (1: all of them) */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 static uint8_t *readable_end; /* the page behind it cannot be read */
 static unsigned long long checks;
+static unsigned every = 1; /* one of so many is checked */
 
 static _Noreturn void fail(const char *what, const uint8_t *data, size_t n)
 {
@@ -142,13 +145,13 @@ static void check_faults(void)
     static const uint8_t leads[] = {0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF};
     static const uint8_t seconds[] = {0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE0}, others[] = {0x7F, 0x80, 0xBF, 0xC2};
     static const uint32_t fillers[] = {'a', 0xE9, 0x4E2D, 0x1F600};
-    for (unsigned pair = 0; pair < 65536; pair++) {
+    for (unsigned pair = 0; pair < 65536; pair += every) {
         const uint8_t two[2] = {(uint8_t)(pair >> 8), (uint8_t)pair};
         check_at_every_place(two, 2, fillers[pair % 4], 31 + pair % 7);
     }
     for (size_t lead = 0; lead < sizeof leads; lead++)
         for (size_t second = 0; second < sizeof seconds; second++)
-            for (size_t last = 0; last < 16; last++) {
+            for (size_t last = (lead + second) % every % 16; last < 16; last += every) {
                 const uint8_t four[4] = {leads[lead], seconds[second], others[last / 4], others[last % 4]};
                 for (size_t n = 1; n <= 4; n++)
                     check_at_every_place(four, n, fillers[(lead + second + last) % 4], n == 4 || last % 4 == 0 ? 1 : 29);
@@ -158,7 +161,7 @@ static void check_faults(void)
 static void check_random_bytes(void)
 {
     uint8_t text[400];
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 20000; round += (int)every) {
         const size_t n = below(sizeof text - 4);
         size_t size = 0;
         while (size < n)
@@ -199,19 +202,19 @@ static void check_every_point(unsigned width, uint32_t limit)
 {
     static uint32_t points[2 * MOST];
     uint8_t utf8[4];
-    for (uint32_t first = 0; first < limit; first += 1000)
-        for (unsigned every = 1; every < 4; every++) { /* alone, behind an `a`, behind `a` and a letter of two bytes */
+    for (uint32_t first = 0; first < limit; first += 1000 * every)
+        for (unsigned group = 1; group < 4; group++) { /* alone, behind an `a`, behind `a` and a letter of two bytes */
             size_t n = 0;
             for (uint32_t c = first; c < first + 1000 && c < limit; c++) {
                 if (c >= 0xD800 && c < 0xE000)
                     continue;
                 points[n++] = c;
-                for (unsigned i = 1; i < every; i++)
+                for (unsigned i = 1; i < group; i++)
                     points[n++] = i == 1 ? 'a' : 0xE9;
             }
             check_points(points, n, width);
         }
-    for (uint32_t c = 0; width == 4 && c < 0x110000; c++) { /* and each is valid as UTF-8, but for surrogates */
+    for (uint32_t c = 0; width == 4 && c < 0x110000; c += every) { /* and each is valid as UTF-8, but for surrogates */
         const size_t n = put_utf8(c, utf8);
         if (valid_by_definition(utf8, n) != (c >= 0xD800 && c < 0xE000 ? 0 : n))
             fail("the definitions", utf8, n);
@@ -223,7 +226,7 @@ static void check_surrogates(void)
 {
     uint32_t points[80];
     for (unsigned width = 2; width <= 4; width += 2)
-        for (size_t n = 1; n <= 80; n++)
+        for (size_t n = 1; n <= 80; n += every)
             for (size_t at = 0; at < n; at++) {
                 for (size_t i = 0; i < n; i++)
                     points[i] = i % 3 ? 'b' : 0x3B1;
@@ -237,7 +240,7 @@ static void check_random_points(void)
 {
     static const uint32_t edges[] = {0, 'a', 0x7F, 0x80, 0xFF, 0x100, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF};
     static uint32_t points[400];
-    for (int round = 0; round < 30000; round++) {
+    for (int round = 0; round < 30000; round += (int)every) {
         const unsigned width = 1u << below(3);
         const uint32_t kinds = width == 1 ? 5 : width == 2 ? 11 : 13, ascii = below(3) ? below(40) : 0;
         const size_t n = below(400);
@@ -247,8 +250,13 @@ static void check_random_points(void)
     }
 }
 
-int main(void)
+int main(int count, char **given)
 {
+    if (count > 1 && strcmp(given[1], st_tier_name())) {
+        printf("tier %s is in use\n", st_tier_name());
+        return 0;
+    }
+    every = count > 2 ? (unsigned)atoi(given[2]) : 1;
     make_guard();
     check_faults();
     check_random_bytes();

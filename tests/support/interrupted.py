@@ -34,7 +34,7 @@ class Row(NamedTuple):
     """A call that may be interrupted.
 
     make: an object in the middle of its work; call: the call; future: what comes of the object, to be compared.
-    points: up to so many bytecodes of it the short run takes all; of more, half as many. own: it is interrupted in this
+    points: up to so many bytecodes of it the short run takes all; of more, a third. own: it is interrupted in this
     package's files alone, because what is around them cannot stand it: an event loop of asyncio forgets what it was
     about to call.
     """
@@ -124,12 +124,12 @@ def _fault(row: Row, made: Any, right: tuple[object, object]) -> str:
 
 
 def each_bytecode(row: Row, all_points: bool = False) -> Result:
-    """Interrupts the call at each of its bytecodes, or at half of row.points where there are more."""
+    """Interrupts the call at each of its bytecodes, or at a third of row.points where there are more."""
     right = futures(row)
     with quiet():
         made = row.make()
         points = at_bytecode(0, functools.partial(row.call, made), row.own)
-        step = 1.0 if all_points or points <= row.points else 2 * points / row.points
+        step = 1.0 if all_points or points <= row.points else 3 * points / row.points
         tried, broken = 0, []
         at = random.Random(row.name).uniform(1, step) if step > 1 else 1.0
         while at <= points:

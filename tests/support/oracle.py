@@ -28,7 +28,7 @@ PATTERNS = {"r50k_base": R50K, "cl100k_base": CL100K, "o200k_base": O200K}
 
 PROFILE = os.environ.get("STREAMTOK_PROFILE", "default")
 LONG = PROFILE == "long"
-RANDOM_STRINGS = {"default": 4_000, "ci": 20_000, "long": 1_000_000}[PROFILE]
+RANDOM_STRINGS = {"default": 2_000, "ci": 20_000, "long": 1_000_000}[PROFILE]
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = PROJECT.parent / "shared"
