@@ -18,7 +18,7 @@ from datasets import contents, documents, make_corpus, make_spec
 import streamtok
 from streamtok.dataset import build
 
-RUNS = 100 if os.environ.get("STREAMTOK_PROFILE") == "long" else 2
+RUNS = 100 if oracle.LONG else 2
 BUILD = """
 import sys
 from streamtok.dataset import Spec, build
@@ -105,7 +105,7 @@ def test_workers_and_nodes_of_a_ray_cluster_may_die(tmp_path: pathlib.Path):
     make_corpus(tmp_path / "corpus", 12, 400)
     (tmp_path / "spec.json").write_text('{"sources": "corpus/*", "output": "out", "shard_bytes": 60000}')
     script = oracle.PROJECT / "benchmarks" / "dataset" / "faults.py"
-    runs = "20" if os.environ.get("STREAMTOK_PROFILE") == "long" else "1"
+    runs = "20" if oracle.LONG else "1"
     environment = {**os.environ, "PYTHONPATH": str(oracle.PROJECT)}
     command = [sys.executable, str(script), str(tmp_path / "spec.json"), "ray", "--runs", runs]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200)

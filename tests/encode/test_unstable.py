@@ -19,7 +19,7 @@ def as_sets(answer) -> tuple[list[int], set[tuple[int, ...]]]:
 def texts() -> list[str]:
     rng = random.Random(9)
     chosen = [text for text in nasty.FIXED if len(text) < 20]
-    chosen = chosen[:: 15 if oracle.LONG else 30] + list(nasty.random_strings(rng, min(RANDOM_STRINGS // 200, 400), 8))
+    chosen = chosen[:: 15 if oracle.LONG else 60] + list(nasty.random_strings(rng, min(RANDOM_STRINGS // 400, 400), 8))
     return [*chosen, "hello fanta", "hello fantas", "we'", "a\n", " ", "  \n"]
 
 

@@ -136,7 +136,11 @@ def test_a_long_stretch_that_one_thread_would_read_is_left_to_the_cpu(row: str, 
 
 @pytest.mark.parametrize(
     ("row", "way"),
-    [("deepseek_v3", "one launch"), ("qwen2", "stages"), pytest.param("kimi_k2", "one launch", marks=pytest.mark.long)],
+    [
+        ("deepseek_v3", "one launch"),
+        pytest.param("qwen2", "stages", marks=pytest.mark.long),
+        pytest.param("kimi_k2", "one launch", marks=pytest.mark.long),
+    ],
 )
 def test_ids_are_those_of_the_core(row: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All stages, for few rows: the stages behind the split are the same for all, and compiling them takes long."""

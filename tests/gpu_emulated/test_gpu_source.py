@@ -156,13 +156,13 @@ long = pytest.mark.long
 @pytest.mark.parametrize(
     ("module", "family", "architecture"),
     [
-        (LONG_TEXTS, "o200k", "sm_75"),
-        (LONG_TEXTS, "none", "compute_100"),
+        (LONG_TEXTS, "none", "sm_75"),
+        (LONG_TEXTS, "o200k", "compute_100"),
         (SHORT_TEXTS, "none", "compute_80"),
         (*LONGEST_MATCH, "none", "compute_75"),
         (TRAINING, "none", "sm_75"),
         (IDS, "none", "sm_75"),
-        *(pytest.param(LONG_TEXTS, "o200k", name, marks=long) for name in ("sm_90", "sm_100")),
+        *(pytest.param(LONG_TEXTS, "o200k", name, marks=long) for name in ("sm_75", "sm_90", "sm_100")),
         pytest.param(LONG_TEXTS, "r50k", "sm_75", marks=long),
         pytest.param(LONG_TEXTS, "cl100k", "sm_100", marks=long),
         pytest.param(LONG_TEXTS, "none", "sm_80", marks=long),

@@ -5,6 +5,7 @@ Files do not depend on each other in a cycle either."""
 from __future__ import annotations
 
 import ast
+import functools
 import pathlib
 import re
 import subprocess
@@ -113,6 +114,7 @@ def c_room(name: str) -> str:
     return name.rpartition("/")[0]
 
 
+@functools.cache
 def includes() -> list[tuple[str, str]]:
     """(file, header of ours that it includes), for every file below csrc/."""
     found = [
@@ -235,6 +237,7 @@ class Imports(ast.NodeVisitor):
         (self.found if name.split(".")[0] == "streamtok" else self.other).add(name)
 
 
+@functools.cache
 def exists(module: str) -> bool:
     path = ROOT.joinpath(*module.split("."))
     return module.startswith("streamtok.") and (
@@ -242,6 +245,7 @@ def exists(module: str) -> bool:
     )
 
 
+@functools.cache
 def python_edges() -> dict[str, set[str]]:
     edges: dict[str, set[str]] = {}
     for path in package_files():

@@ -24,7 +24,7 @@ each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
 
 @functools.lru_cache(maxsize=1)
-def random_text(what: str, size: int = 4_000_000) -> bytes:
+def random_text(what: str, size: int = 4_000_000 if oracle.LONG else 2_100_000) -> bytes:
     rng = random.Random(what)
     if what == "letters":
         return bytes(rng.choices(b"abcdefghijklmnopqrstuvwxyz", k=size))

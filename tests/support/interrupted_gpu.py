@@ -18,7 +18,7 @@ from streamtok.gpu import _open
 SMALL = [(_open, "open_device", HostDevice)] if shutil.which("g++") else []
 """What is set while the rows are made and called: (owner, name, value)."""
 
-_TEXT = ENGLISH[:700].decode("latin-1") + " naïve ☕ <|endoftext|> "
+_TEXT = ENGLISH[:260].decode("latin-1") + " naïve ☕ <|endoftext|> "
 _SPECIAL: dict[str, Any] = {"allowed_special": "all"}
 
 
@@ -26,7 +26,7 @@ def _pipeline_rows() -> list[Row]:
     enc = oracle.ours("r50k_base")
 
     def new() -> Any:
-        return gpu.GpuPipeline(enc, chunk_size=256)
+        return gpu.GpuPipeline(enc, chunk_size=96)
 
     def future(pipeline: Any) -> object:
         short, long = pipeline.encode("a short text"), pipeline.encode(_TEXT, **_SPECIAL)
@@ -35,7 +35,7 @@ def _pipeline_rows() -> list[Row]:
     calls: dict[str, Callable[[Any], object]] = {
         "a short text": lambda pipeline: pipeline.encode("another text"),
         "a long text": lambda pipeline: pipeline.encode(_TEXT, **_SPECIAL),
-        "several texts": lambda pipeline: pipeline.encode_batch(["one", _TEXT[:300], "two"], **_SPECIAL),
+        "several texts": lambda pipeline: pipeline.encode_batch(["one", _TEXT[:120], "two"], **_SPECIAL),
         "broken bytes": lambda pipeline: pipeline.encode(b"ab \xff cd", errors="replace"),
     }
     return [Row(f"GpuPipeline: {what}", new, call, future, 15) for what, call in calls.items()]
@@ -54,7 +54,7 @@ def _encoder_rows() -> list[Row]:
 
     calls: dict[str, Callable[[Any], object]] = {
         "a short text": lambda encoder: encoder.encode("another text"),
-        "several texts": lambda encoder: encoder.encode_batch(["one", _TEXT[:300]], **_SPECIAL),
+        "several texts": lambda encoder: encoder.encode_batch(["one", _TEXT[:120]], **_SPECIAL),
         "rows": lambda encoder: encoder.encode_padded(["one", "two words"], length=8),
     }
     return [Row(f"GpuEncoder: {what}", new, call, future, 15) for what, call in calls.items()]
@@ -66,7 +66,7 @@ def _decoder_rows() -> list[Row]:
     emoji = enc.encode("☕")
 
     def pipeline() -> Any:
-        return gpu.GpuDecodePipeline(enc, chunk_size=64)
+        return gpu.GpuDecodePipeline(enc, chunk_size=24)
 
     def decoded(decoder: Any) -> object:
         return decoder.decode_bytes(ids).tobytes(), decoder._lock.locked()
@@ -82,7 +82,7 @@ def _decoder_rows() -> list[Row]:
 
     feed = np.array([emoji[1], ids[3]], np.uint32)
     return [
-        Row("GpuDecodePipeline: decode_bytes", pipeline, lambda it: it.decode_bytes(ids[:200]), decoded, 15),
+        Row("GpuDecodePipeline: decode_bytes", pipeline, lambda it: it.decode_bytes(ids[:70]), decoded, 15),
         Row("GpuStreamDecoder: feed", stream, lambda it: it.feed(feed), streamed, 15),
         Row("GpuStreamDecoder: flush", stream, lambda it: it.flush(), streamed, 15),
     ]
