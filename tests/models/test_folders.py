@@ -241,7 +241,6 @@ def test_llama_without_transformers(tmp_path):
         ("PegasusTokenizer", {}, "'PegasusTokenizer' of transformers makes of a .model is not known here"),
         ("T5Tokenizer", {}, "T5Tokenizer reads spiece.model, which is not there"),
         ("NllbTokenizer", {}, "'eng_Latn' stands beside each text, and is no token"),
-        ("NllbTokenizer", {"extra_special_tokens": LANGUAGES}, "it loads with normalized false"),
         ("XLMRobertaTokenizer", {"mask_token": 3, "added_tokens_decoder": {"a": {}}}, "'a' is no id"),
     ],
 )
@@ -251,8 +250,9 @@ def test_models_that_are_refused(tmp_path, name, config, says):
     assert says in str(caught.value)
 
 
-def test_nllb(tmp_path):
-    config = {"extra_special_tokens": LANGUAGES, "mask_token": {**MASK, "__type": "AddedToken"}}
+@pytest.mark.parametrize("named", [{}, {"mask_token": {**MASK, "__type": "AddedToken"}}])
+def test_nllb(tmp_path, named):
+    config = {"extra_special_tokens": LANGUAGES, **named}
     folder = write(tmp_path / "a", "NllbTokenizer", config, {FAIRSEQ: trained(**NLLB)})
     enc = Encoding.from_file(folder)
     vocab = enc.get_vocab()

@@ -76,13 +76,13 @@ def test_bpe_over_bytes(tmp_path, pre, order):
 NAMES = (
     "a.x-4.0 afmoe bailingmoe bailingmoe2 bloom chameleon chatglm-bpe codeshell cohere2moe command-r dbrx "
     "deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 default exaone exaone-moe exaone4 f2llmv2 falcon "
-    "falcon-h1 falcon3 gemma4 gigachat glm4 glm5 gpt-2 gpt-4o gpt3-finnish granite-docling granite-embed- "
-    "multi-311m granite-embed-multi-97m grok-2 hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es "
-    "jina-v1-en jina-v2-code jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 "
-    "llada-moe llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b minicpm5 minimax-m2 "
-    "modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact roberta-bpe sarvam-moe seed-coder smaug- "
-    "bpe smollm solar-open spark2_5 stablelm2 starcoder superbpe talkie tekken tiny_aya trillion ufakzeka "
-    "viking whitespace youtu "
+    "falcon-h1 falcon3 gemma4 gigachat glm4 glm5 gpt-2 gpt-4o gpt3-finnish granite-docling "
+    "granite-embed-multi-311m granite-embed-multi-97m grok-2 hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de "
+    "jina-es jina-v1-en jina-v2-code jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna "
+    "lfm2 llada-moe llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b minicpm5 "
+    "minimax-m2 modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact roberta-bpe sarvam-moe "
+    "seed-coder smaug-bpe smollm solar-open spark2_5 stablelm2 starcoder superbpe talkie tekken tiny_aya "
+    "trillion ufakzeka viking whitespace youtu "
 ).split()
 """Those that llama.cpp knows."""
 
@@ -99,7 +99,7 @@ def test_each_way_has_a_table_and_splits_as_tokenizers(tmp_path, way):
     try:
         enc = Encoding.from_file(written(tmp_path, of_bytes(made, name, bos_token_id=1)))
     except VocabularyError as error:
-        assert "4" in str(error) and name in ("deepseek-llm", "jais-2", "chameleon")
+        assert "text cannot be split so" in str(error) and name in ("deepseek-llm", "jais-2", "chameleon")
         return
     assert enc.pattern_engine in ("blocks", "table")
     reference = Both.of(tmp_path, made).reference
