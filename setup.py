@@ -11,6 +11,7 @@ import os
 import pathlib
 import platform
 import re
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -40,6 +41,7 @@ DIRECTIVES = {
     "language_level": 3,
     "freethreading_compatible": True,
     "binding": False,
+    "annotation_typing": False,  # annotations are those of the stubs
     "embedsignature": True,
     "embedsignature.format": "clinic",
     "auto_pickle": False,
@@ -70,6 +72,9 @@ def write_numbers(tables: pathlib.Path) -> None:
 
 for tables in found("csrc", "*_tables.npz"):
     write_numbers(pathlib.Path(tables))
+
+if pathlib.Path("tools/stubs.py").exists():  # missing where there is nothing to compile, too
+    runpy.run_path("tools/stubs.py")["write"](pathlib.Path("streamtok/native"))
 
 C_SOURCES = found("csrc", "*.c")
 C_HEADERS = found("csrc", "*.h")

@@ -153,13 +153,8 @@ class Encoding:
         Raises:
             VocabularyError, ValueError: as for the class.
         """
-        return cls(
-            encoding.name,
-            pat_str=encoding._pat_str,
-            mergeable_ranks=encoding._mergeable_ranks,
-            special_tokens=encoding._special_tokens,
-            engine=engine,
-        )
+        given = {"mergeable_ranks": encoding._mergeable_ranks, "special_tokens": encoding._special_tokens}
+        return cls(encoding.name, pat_str=encoding._pat_str, **given, engine=engine)
 
     @classmethod
     def longest_match(

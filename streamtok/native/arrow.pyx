@@ -85,12 +85,13 @@ cdef class Column:
 
     texts: a Texts; a row that is null has none. rows: how many. nulls: None, or their bitmap as Arrow has it, a bit that is 0 for
     each null."""
-    cdef readonly object texts, nulls
+    cdef readonly object texts  #: Texts
+    cdef readonly object nulls  #: bytes | None
     cdef readonly Py_ssize_t rows, null_count
     cdef list chunks
     cdef uint8_t *bits
 
-    def __cinit__(self, schema, array, name):
+    def __cinit__(self, schema, array, name: str | None):
         """schema, array: capsules; array None: schema is that of a stream."""
         cdef Schema held = Schema.__new__(Schema)
         cdef Texts texts = Texts.__new__(Texts)
@@ -243,7 +244,7 @@ cdef class Rows:
     cdef const int64_t *sizes  # of the buffers of views
     cdef int64_t size_count
 
-    def __cinit__(self, str kind):
+    def __cinit__(self, str kind: str):
         self.is_view, self.is_large = kind[0] == "v", kind in "UZ"
 
     cdef int begin(self, ArrowArray *array) except -1:
@@ -302,7 +303,7 @@ cdef class Rows:
 
 
 # Names of types for messages. Those that are not here are shown as the interface writes them.
-NAMES = {
+NAMES: dict[str, str] = {
     "n": "null", "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
     "l": "int64", "L": "uint64", "e": "float16", "f": "float", "g": "double", "u": "string", "U": "large_string",
     "vu": "string_view", "z": "binary", "Z": "large_binary", "vz": "binary_view", "+s": "struct", "+l": "list",
@@ -403,7 +404,7 @@ cdef void drop_schema(object capsule) noexcept:
     free(schema)
 
 
-def lists_schema(bint large):
+def lists_schema(bint large) -> Any:
     """A capsule with the type list<uint32>, or large_list<uint32>."""
     cdef ArrowSchema *schema = <ArrowSchema *>calloc(1, sizeof(ArrowSchema))
     cdef ListType *held = <ListType *>calloc(1, sizeof(ListType))
@@ -419,7 +420,7 @@ def lists_schema(bint large):
     return PyCapsule_New(schema, "arrow_schema", drop_schema)
 
 
-def lists_array(ids, offsets, bint large, nulls, Py_ssize_t null_count):
+def lists_array(ids: _Data, offsets: _Data, bint large, nulls: bytes | None, Py_ssize_t null_count) -> Any:
     """A capsule with the array of lists over these buffers, which it keeps: uint32 ids, offsets of int32 or, where large, of int64,
     one more than rows; nulls: as Column has them."""
     cdef Items id_items = items_of(ids, sizeof(uint32_t))

@@ -7,12 +7,12 @@ from .csrc.longest cimport *
 from .vocab cimport Vocab
 
 
-def longest_token(Vocab vocab not None):
+def longest_token(Vocab vocab not None) -> int:
     """Bytes of the longest token."""
     return vocab.vocab.max_length
 
 
-def trie_cells(Vocab vocab not None):
+def trie_cells(Vocab vocab not None) -> bytes | None:
     """The cells (csrc/longest/cell.h) as bytes; None where there would be too many of them."""
     cdef st_cell *cells
     cdef size_t count

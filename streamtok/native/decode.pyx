@@ -175,7 +175,7 @@ cdef class Decoder:
 
     special: the ids that skip_special leaves out; other_ids: a function that brings ids which are no list or tuple of small ints
     into a buffer of uint32, or raises what is wrong with them."""
-    def __cinit__(self, Vocab vocab not None, special, other_ids):
+    def __cinit__(self, Vocab vocab not None, special: Iterable[int], other_ids: Callable[[Any], _Data]):
         self.vocab = vocab
         self.special = array("I", sorted(set(special))).tobytes()
         self.other_ids = other_ids
@@ -197,11 +197,11 @@ cdef class Decoder:
             row.data = row.own.data
         return tokens
 
-    def special_ids(self):
+    def special_ids(self) -> set[int]:
         """The ids that skip_special leaves out, as a set."""
         return set(array("I", self.special))
 
-    def ids(self, tokens, bint skip_special=False):
+    def ids(self, tokens, bint skip_special=False) -> list[int]:
         """The ids as a list of ints."""
         cdef Row row
         begin_row(&row)
@@ -211,7 +211,7 @@ cdef class Decoder:
         finally:
             free_row(&row)
 
-    def to_bytes(self, tokens, bint skip_special=False):
+    def to_bytes(self, tokens, bint skip_special=False) -> bytes:
         """The bytes of ids. KeyError names the first unknown one."""
         cdef Row row
         begin_row(&row)
@@ -244,7 +244,7 @@ cdef class Decoder:
         finally:
             Py_XDECREF(made)
 
-    def to_text(self, tokens, errors, bint skip_special=False):
+    def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
         """The text of ids; errors as for bytes.decode()."""
         cdef Row row
         begin_row(&row)
@@ -270,7 +270,7 @@ cdef class Decoder:
         finally:
             st_bytes_free(&out)
 
-    def match(self, ids, text, bint back=False):
+    def match(self, ids, text: _Text, bint back=False) -> tuple[int, int]:
         """(how many of the ids, from the first on, a text begins with the bytes of; the number of these bytes). back: from the last
         on, with which it ends. text: str, or a buffer of UTF-8."""
         cdef Text borrowed
@@ -287,11 +287,11 @@ cdef class Decoder:
 
     # ---- many rows ----
 
-    def bytes_of_rows(self, list rows not None, bint skip_special=False):
+    def bytes_of_rows(self, list rows not None: list[Any], bint skip_special=False) -> list[bytes]:
         """[to_bytes(row, skip_special) for row in rows]"""
         return self._rows(rows, None, skip_special, True)
 
-    def texts_of_rows(self, list rows not None, errors, bint skip_special=False):
+    def texts_of_rows(self, list rows not None: list[Any], errors: str, bint skip_special=False) -> list[str]:
         """[to_text(row, errors, skip_special) for row in rows]"""
         return self._rows(rows, errors, skip_special, False)
 
@@ -414,28 +414,28 @@ cdef class CoreStreamDecoder:
     cdef uint8_t[4] begun  # the beginning of a character
     cdef size_t begun_size
 
-    def __cinit__(self, Decoder decoder not None, str errors not None, bint skip_special, single):
+    def __cinit__(self, Decoder decoder not None, str errors not None, bint skip_special, single: Callable[[Any], int | None]):
         self.decoder, self.errors, self.skip_special, self.single = decoder, errors, skip_special, single
         self.mode = errors.encode()
 
-    def feed(self, tokens):
+    def feed(self, tokens) -> str:
         cdef int64_t value = streamtok_small_int(<PyObject *>tokens)
         if value >= 0:
             return self._feed_one(<uint32_t>value)
         token = None if type(tokens) is list else self.single(tokens)
         return self._feed_row(tokens) if token is None else self._feed_one(token)
 
-    def flush(self):
+    def flush(self) -> str:
         return self._take(<const uint8_t *>b"", 0, True)
 
     def reset(self):
         self.begun_size = 0
 
     @property
-    def pending(self):
+    def pending(self) -> int:
         return self.begun_size
 
-    def getstate(self):
+    def getstate(self) -> bytes:
         """The bytes of an unfinished character, up to three."""
         return PyBytes_FromStringAndSize(<const char *>self.begun, <Py_ssize_t>self.begun_size)
 

@@ -47,7 +47,7 @@ cdef Numbers read_numbers(object items, str what):
     return numbers
 
 
-def pick(list items not None, numbers not None):
+def pick(list items not None: list[str], numbers not None) -> list[str]:
     """[items[number] for number in numbers], an int64 buffer of numbers from 0 on."""
     cdef Numbers places = numbers_of(numbers)
     cdef Py_ssize_t i, most = len(items)
@@ -68,7 +68,8 @@ cdef class CoreDecoders:
     cdef bint skip_special
     cdef st_decoder *slots
     cdef list stops  # of each: a Matcher, or None
-    cdef public list stopped  # the slots whose text ended in the last call
+    # The slots whose text ended in the last call.
+    cdef public list stopped  #: list[int]
     cdef st_decoder_scratch scratch
     cdef st_bytes out
     cdef st_ids kept
@@ -106,7 +107,7 @@ cdef class CoreDecoders:
             st_decoder_reset(one, NULL if stops is None else stops.special)
             self.stops[slot] = stops
 
-    def stop_of(self, int64_t slot):
+    def stop_of(self, int64_t slot) -> int | None:
         """The number of the stop string that ended the text, or None."""
         cdef uint32_t stop = self._at(slot).stop
         return None if stop == ST_NO_STOP else stop
@@ -117,7 +118,7 @@ cdef class CoreDecoders:
         """Raises what is wrong with the arguments of feed()."""
         self._take(slots, ids, counts, each, False)
 
-    def feed(self, slots, ids, counts, int64_t each):
+    def feed(self, slots, ids, counts, int64_t each) -> list[str]:
         """A list of the text that each slot's next ids complete. counts: how many ids each has, or None: `each`."""
         return self._take(slots, ids, counts, each, True)
 
@@ -193,7 +194,7 @@ cdef class CoreDecoders:
             self.stopped.append(slot)
         return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
 
-    def flush(self, int64_t slot):
+    def flush(self, int64_t slot) -> str:
         """Ends a text: what is left of it, without what may still have become a stop string."""
         cdef st_decoder *one = self._at(slot)
         cdef uint32_t stop = one.stop
@@ -207,7 +208,7 @@ cdef class CoreDecoders:
 
     # ---- text ----
 
-    def pass_texts(self, list slots not None, list texts not None, bint final):
+    def pass_texts(self, list slots not None: list[int], list texts not None: list[bytes], bint final) -> list[str]:
         """The same for text, valid UTF-8, that was decoded elsewhere: a list of what leaves each slot. What fails, fails before
         anything changes."""
         cdef st_decoder *one
@@ -235,7 +236,7 @@ cdef class CoreDecoders:
 
     # ---- states ----
 
-    def getstate(self, int64_t slot):
+    def getstate(self, int64_t slot) -> tuple[bytes, bytes, int | None]:
         """(bytes of a cut character, bytes held back of stop strings, number of the stop string that was found or None)"""
         cdef st_decoder *one = self._at(slot)
         cdef size_t n
@@ -243,7 +244,7 @@ cdef class CoreDecoders:
         return (PyBytes_FromStringAndSize(<const char *>one.partial, one.partial_size),
                 PyBytes_FromStringAndSize(<const char *>held, <Py_ssize_t>n), self.stop_of(slot))
 
-    def setstate(self, int64_t slot, Matcher stops, bytes partial not None, bytes held not None, stop):
+    def setstate(self, int64_t slot, Matcher stops, bytes partial not None, bytes held not None, stop: int | None):
         """Brings a slot with these stop strings to a state. ValueError: no decoder can have been there."""
         cdef st_decoder *one = self._at(slot)
         cdef st_decoder made

@@ -19,7 +19,8 @@ cdef struct Options:
 cdef class Coder:
     cdef readonly Vocab vocab
     cdef readonly Pattern pattern
-    cdef readonly Normalizer normalizer  # None: texts are taken as they are
+    # None: texts are taken as they are.
+    cdef readonly Normalizer normalizer  #: Normalizer | None
     cdef Options options
     cdef st_ids spare  # for the ids of a short text; the flag is up while a call has it
     cdef int is_lent

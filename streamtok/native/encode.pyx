@@ -39,8 +39,8 @@ cdef enum:
     # Characters, or bytes, of a text that several threads may encode faster than one: a part of batch.py.
     LONG = 1 << 18
 
-ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
-ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
+ENGINES: dict[str, int] = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
+ERRORS: dict[str, int] = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
 
 
 cdef bint is_long(object source):
@@ -81,7 +81,7 @@ cdef class Coder:
 
     pattern: a Pattern, or the name of one; None for encode_spans() alone."""
 
-    def __cinit__(self, Vocab vocab not None, pattern, str engine="fast", str errors="strict", Normalizer normalizer=None):
+    def __cinit__(self, Vocab vocab not None, pattern: _How, str engine="fast", str errors="strict", Normalizer normalizer=None):
         self.vocab = vocab
         self.normalizer = normalizer
         self.pattern = pattern_of(pattern)
@@ -169,7 +169,7 @@ cdef class Coder:
         return 0
 
     @property
-    def has_cuts(self):
+    def has_cuts(self) -> bool:
         """Whether a text can be cut at places where the two sides encode independently."""
         cdef bint has_pattern = self.options.pattern.family != ST_SPLIT_NONE
         if self.normalizer is not None:
@@ -193,7 +193,7 @@ cdef class Coder:
             self.spare = ids[0]
             st_flag_lower(&self.is_lent)
 
-    def encode(self, source, Matcher allowed, Matcher disallowed):
+    def encode(self, source: str, Matcher allowed, Matcher disallowed) -> list[int]:
         """A list of ids of a str."""
         if not PyUnicode_Check(source):
             raise not_a_str_error(source)
@@ -205,7 +205,7 @@ cdef class Coder:
         finally:
             self._return_ids(&out, borrowed)
 
-    def encode_array(self, source, Matcher allowed, Matcher disallowed, longer=None):
+    def encode_array(self, source: _Text, Matcher allowed, Matcher disallowed, longer: Callable[..., _Ids] | None = None) -> _Ids:
         """A read-only uint32 array of ids, which owns them. longer(self, source, ...) encodes a long text instead, if given."""
         cdef st_ids out
         if longer is not None and is_long(source):
@@ -217,7 +217,7 @@ cdef class Coder:
         finally:
             self._return_ids(&out, borrowed)
 
-    def encode_many(self, list sources not None, Matcher allowed, Matcher disallowed):
+    def encode_many(self, list sources not None: list[_SomeText], Matcher allowed, Matcher disallowed) -> tuple[_Ids, list[int]]:
         """(ids of all texts as one array, row starts as a list of len(sources) + 1 ints)."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
         cdef Scope scope
@@ -237,7 +237,7 @@ cdef class Coder:
         trim(&buffer.ids)
         return array_over(buffer), starts
 
-    def count(self, source, Matcher allowed, Matcher disallowed, longer=None):
+    def count(self, source: _Text, Matcher allowed, Matcher disallowed, longer: Callable[..., int] | None = None) -> int:
         """Number of ids of a whole text. The text is encoded in slices and their ids dropped, so memory does not grow with it."""
         cdef st_ids out
         cdef st_encoder encoder
@@ -263,7 +263,7 @@ cdef class Coder:
             fail(status, &error, disallowed, source, NULL, 0, None)
         return total
 
-    def encode_piece(self, bytes piece not None):
+    def encode_piece(self, bytes piece not None) -> list[int]:
         """A list of ids of bytes taken as one piece. ValueError: one of them is no token."""
         cdef st_ids out
         cdef st_encoder encoder
@@ -287,7 +287,7 @@ cdef class Coder:
             st_ids_free(&out)
             st_encoder_free(&encoder)
 
-    def encode_spans(self, bytes text not None, spans not None):
+    def encode_spans(self, bytes text not None, spans not None: _Data) -> _Ids:
         """Ids of text[a:b] for each row (a, b) of an int64 buffer, each encoded as one piece; a read-only uint32 array."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
@@ -306,15 +306,15 @@ cdef class Coder:
             fail(status, NULL, None, text, NULL, 0, None)
         return array_over(buffer)
 
-    def piece_spans(self, source):
+    def piece_spans(self, source: _Text) -> bytes:
         """Pattern.spans() of what splits."""
         return self.pattern.spans(source)
 
-    def split(self, source):
+    def split(self, source: _Text) -> list[int]:
         """Ends of the pieces of a whole text, as byte offsets in its UTF-8."""
         return memoryview(self.piece_spans(source)).cast("q")[1::2].tolist()
 
-    def stream(self, Matcher allowed, Matcher disallowed, bint copies):
+    def stream(self, Matcher allowed, Matcher disallowed, bint copies) -> CoreStream:
         """A stream of the same vocabulary and options."""
         return CoreStream(self, allowed, disallowed, copies)
 
@@ -326,7 +326,7 @@ cdef class CoreStream:
 
     It has a `busy` flag, not a lock: a second thread inside one stream is a mistake in the program, and gets an error."""
     cdef readonly Coder coder
-    cdef readonly Matcher allowed, disallowed
+    cdef readonly Matcher allowed, disallowed  #: Matcher | None
     cdef readonly bint copies
     cdef st_encoder encoder
     cdef IdBuffer buffer
@@ -346,10 +346,10 @@ cdef class CoreStream:
             raise stream_busy_error()
         return 0
 
-    def feed(self, chunk):
+    def feed(self, chunk: _Text) -> _Ids:
         return self._run(chunk, 0)
 
-    def flush(self):
+    def flush(self) -> _Ids:
         return self._run("", ST_FEED_FINAL)
 
     cdef object _run(self, object chunk, int flags):
@@ -404,14 +404,14 @@ cdef class CoreStream:
         return array
 
     @property
-    def pending(self):
+    def pending(self) -> int:
         self._enter()
         pending = st_encoder_pending(&self.encoder) + (0 if self.high is None else 3)
         st_flag_lower(&self.busy)
         return pending
 
     @property
-    def offset(self):
+    def offset(self) -> int:
         return st_number_read(&self.encoder.text.offset)  # other threads may read it at any time
 
     def reset(self):
@@ -425,7 +425,7 @@ cdef class CoreStream:
         st_number_write(&self.encoder.text.offset, self.encoder.text.offset + n)
         st_flag_lower(&self.busy)
 
-    def copy(self):
+    def copy(self) -> CoreStream:
         cdef CoreStream twin = CoreStream(self.coder, self.allowed, self.disallowed, self.copies)
         cdef st_status status
         self._enter()
@@ -436,7 +436,7 @@ cdef class CoreStream:
             raise MemoryError
         return twin
 
-    def save(self):
+    def save(self) -> bytes:
         """The state as bytes; the caller adds version, checksum and what it belongs to."""
         cdef st_bytes out
         cdef st_status status
@@ -452,7 +452,7 @@ cdef class CoreStream:
             st_flag_lower(&self.busy)
             st_bytes_free(&out)
 
-    def save_apart(self):
+    def save_apart(self) -> bytes:
         """The state without the place in the text: the same wherever a text goes on in the same way."""
         cdef uint64_t offset = self.encoder.text.offset, watched = self.encoder.watch.offset
         self._enter()
@@ -465,7 +465,7 @@ cdef class CoreStream:
             st_number_write(&self.encoder.text.offset, offset)
             self.encoder.watch.offset = watched
 
-    def load_apart(self, bytes state not None, uint64_t offset):
+    def load_apart(self, bytes state not None, uint64_t offset) -> bool:
         """load() of such a state, at a place of the text."""
         loaded = self.load(state)
         self.move(offset)
@@ -478,7 +478,7 @@ cdef class CoreStream:
         self.encoder.watch.offset += <uint64_t>n
         st_flag_lower(&self.busy)
 
-    def load(self, bytes state not None):
+    def load(self, bytes state not None) -> bool:
         """True if the state was taken over; False (and reset) if no stream could have saved it."""
         cdef st_status status
         cdef size_t at

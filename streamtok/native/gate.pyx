@@ -22,7 +22,7 @@ cdef class Utf8:
     cdef Text text
     cdef object owner
 
-    def __cinit__(self, source):
+    def __cinit__(self, source: _Text):
         self.owner = borrow_apart(source, &self.text)
 
     def __dealloc__(self):
@@ -35,7 +35,7 @@ cdef class Utf8:
         PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
 
 
-def is_utf8(data not None):
+def is_utf8(data not None: _Data) -> bool:
     """Whether all of a buffer of bytes is valid UTF-8."""
     cdef st_text_error error
     cdef Py_buffer view
@@ -54,7 +54,7 @@ cdef class Gate:
     cdef st_text_stage stage
     cdef st_watch watch
     cdef readonly Coder coder
-    cdef readonly Matcher disallowed
+    cdef readonly Matcher disallowed  #: Matcher | None
     cdef str high  # as in CoreStream
 
     def __cinit__(self, Coder coder not None, Matcher disallowed):
@@ -67,7 +67,7 @@ cdef class Gate:
     def __dealloc__(self):
         st_text_stage_free(&self.stage)
 
-    def take(self, chunk, bint final=False):
+    def take(self, chunk: _Text, bint final=False) -> bytes:
         """The bytes that a chunk adds to the text. An error leaves the gate as it was."""
         cdef str high = self.high
         if high is not None or (PyUnicode_Check(chunk) and ends_high(chunk)):
@@ -111,7 +111,7 @@ cdef class Gate:
             memcpy(to + segments.joined_size, segments.text, segments.n)
         return result
 
-    def copy(self):
+    def copy(self) -> Self:
         """A gate in the same state. The time does not depend on how much it holds."""
         cdef Gate other = Gate(self.coder, self.disallowed)
         other.stage.offset, other.stage.partial_size = self.stage.offset, self.stage.partial_size
@@ -129,7 +129,7 @@ cdef class Gate:
         self.stage.offset += n
         self.watch.offset += n
 
-    def restore(self, bytes end not None, held, int64_t offset):
+    def restore(self, bytes end not None, held: str | bytes, int64_t offset):
         """Brings a new gate to where another one was: what it let through ends with `end` (its `watched`), it held `held`,
         and had taken `offset` bytes. ValueError: no gate can have been there."""
         self.take(end)
@@ -139,17 +139,17 @@ cdef class Gate:
             raise ValueError("no stream can have had this state")
 
     @property
-    def offset(self):
+    def offset(self) -> int:
         """Bytes taken since the text began."""
         return self.stage.offset
 
     @property
-    def watched(self):
+    def watched(self) -> bytes:
         """The end of what came out that begins a disallowed name."""
         return self.disallowed.bytes_of(self.watch.node) if self.watch.node else b""
 
     @property
-    def held(self):
+    def held(self) -> str | bytes:
         """What was taken and not returned yet: the beginning of a character, as take() would accept it again."""
         if self.high is not None:
             return self.high

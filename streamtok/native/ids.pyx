@@ -193,7 +193,7 @@ cdef object array_of(st_ids *ids):
     return array_over(buffer)
 
 
-def writable(array):
+def writable(array: _Ids) -> _Ids:
     """The array as a writable one. Nothing else may refer to it. It is copied only where its memory may be shared."""
     if isinstance(array.base, Lease) and (<Lease>array.base).buffer.leases == 1:
         PyArray_ENABLEFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
@@ -296,7 +296,7 @@ cdef list fill_long(list result, Vocab vocab, PyObject **ints, const uint32_t *i
     return result
 
 
-def alike(left not None, right not None):
+def alike(left not None: _Ids, right not None: _Ids) -> tuple[int, int]:
     """(ids that two arrays begin with alike, those that they end with alike behind these)"""
     cdef Items one = items_of(left, sizeof(uint32_t)), other = items_of(right, sizeof(uint32_t))
     cdef const uint32_t *a = <const uint32_t *>one.data

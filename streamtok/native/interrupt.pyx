@@ -35,7 +35,7 @@ cdef class Stop:
     def __enter__(self):
         stops[PyThread_get_thread_ident()] = self
 
-    def __exit__(self, kind, error, at):
+    def __exit__(self, kind: object, error: object, at: object):
         stops.pop(PyThread_get_thread_ident(), None)
 
 
@@ -130,12 +130,12 @@ cdef void free_aside(list unwanted) noexcept:
         pass
 
 
-def drop(list unwanted not None):
+def drop(list unwanted not None: list[_T]):
     """free_aside() for Python code."""
     free_aside(unwanted)
 
 
-def free_in_parts(list lists not None):
+def free_in_parts(list lists not None: list[_T]):
     """Empties a list of lists, however deep and however long, from its end."""
     while lists:
         last = lists[-1]

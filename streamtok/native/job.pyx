@@ -52,8 +52,10 @@ cdef class Job:
     cdef list owners
     cdef size_t units[2]  # bytes of UTF-8, characters of str
 
-    def __cinit__(self, Coder coder not None, texts not None, Matcher allowed, Matcher disallowed, size_t threads,
-                  size_t least, bint counts_only=False):
+    def __cinit__(
+        self, Coder coder not None, texts not None: list[_SomeText] | Texts, Matcher allowed, Matcher disallowed, size_t threads,
+        size_t least, bint counts_only=False,
+    ):
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
         self.texts, self.owners = texts, []
         st_job_init(&self.job, coder.vocab.vocab, coder.options.pattern,
@@ -125,11 +127,11 @@ cdef class Job:
         return 0
 
     @property
-    def share_count(self):
+    def share_count(self) -> int:
         return self.job.share_count
 
     @property
-    def moved(self):
+    def moved(self) -> int:
         """How often the result had to be moved, because its memory became too small."""
         return self.job.moved
 
@@ -138,7 +140,7 @@ cdef class Job:
         signal handler raises: then all of them have left their shares."""
         together(work_on_job, &self.job, &self.job.abandoned, helpers)
 
-    def has_surrogates(self):
+    def has_surrogates(self) -> bool:
         """After the work: whether it failed because of surrogates in a str. One thread then encodes the text, and replaces them."""
         st_job_finish(&self.job)
         return self.job.status == ST_INVALID_UTF8 and PyUnicode_Check(self.texts[self.job.failed_text])
@@ -159,12 +161,12 @@ cdef class Job:
             raise at_row(changed_text_error(self.job.status != ST_INVALID_UTF8), self.job.failed_text)
         raise MemoryError
 
-    def count(self):
+    def count(self) -> int:
         """Ids of all texts."""
         self._finish()
         return self.job.total
 
-    def array(self, counts=None):
+    def array(self, counts: _Data | None = None) -> _Ids:
         """The ids of all texts as a read-only uint32 array. counts: a writable int64 buffer of zeros, one a text, which
         gets the number of ids of each."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
@@ -179,7 +181,7 @@ cdef class Job:
         trim(&buffer.ids)
         return array_over(buffer)
 
-    def lists(self):
+    def lists(self) -> Lists:
         """The ids of all texts, to be made lists of."""
         cdef size_t count = len(self.texts), i
         cdef int64_t *counts
@@ -204,7 +206,9 @@ cdef class Job:
         return lists
 
 
-def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by, bint loose=False):
+def cuts(
+    data not None: _Data, size_t size, Matcher allowed, Matcher disallowed, by: Coder | Pattern | str | None, bint loose=False,
+) -> list[int]:
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
     right side encode independently. data: a buffer of bytes, which may begin and end anywhere. by: the Coder that encodes,
     or the Pattern, or the name of one, that splits; None: nothing of the core, which gives no cuts. loose: loose cuts
@@ -243,13 +247,13 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by, bi
     return result
 
 
-def has_loose_cuts(Coder coder not None):
+def has_loose_cuts(Coder coder not None) -> bool:
     """Whether a text may be cut at any border between characters, if certain() says which ids to keep."""
     return bool(st_has_loose_cuts(coder.vocab.vocab, coder.options.pattern, <st_engine>coder.options.engine,
                                   &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
 
 
-def certain_part(Coder coder not None, ids not None, text not None):
+def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data) -> tuple[int, int] | None:
     """ids: a buffer of uint32, the ids of `text`, bytes that end at a loose cut. (how many of them, from the first on, stay
     whatever follows, and how many bytes of the text they have). None where that is not known: there the text was repaired, or
     tokens cut its characters everywhere."""
@@ -293,7 +297,7 @@ cdef st_status part_name(void *context, uint32_t token, const uint8_t *text) noe
     return put_part(found, text - found.text, -1, token)
 
 
-def parts(Matcher names not None, bytes text not None):
+def parts(Matcher names not None, bytes text not None) -> list[tuple[int, int, int | None]]:
     """(start, end, id) of the names in UTF-8, each with the white space that it takes in front of it, and of the texts between,
     whose id is None; of a name the end is where the next part begins. Late names are not sought."""
     cdef parts_found found

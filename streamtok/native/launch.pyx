@@ -73,7 +73,7 @@ cdef class Launch:
         self.driver, self.context, self.kernel = driver, <void *>context, <void *>kernel
         self.argument, self.done, self.threads, self.memory = <void *>argument, <int *>done, threads, memory
 
-    def run(self, uintptr_t stream, unsigned blocks):
+    def run(self, uintptr_t stream, unsigned blocks) -> tuple[int, bool]:
         """Launches on a stream of the context, and waits. (the driver's status, whether all is done): with the status 0 and False the
         caller waits for the stream, which has an error or much to do."""
         cdef int status
@@ -121,8 +121,9 @@ cdef class TextLaunch:
     cdef uintptr_t stream
 
     def __cinit__(
-        self, Launch launch not None, numbers, tuple places, report, size_t tokens_at, tuple doubts, uint32_t crowded, room,
-        Normalizer normalizer, unsigned blocks, size_t block_bytes, size_t stretch, uintptr_t stream,
+        self, Launch launch not None, numbers: _Data, tuple places: tuple[int, ...], report: _Data, size_t tokens_at,
+        tuple doubts: tuple[int, int, int], uint32_t crowded, room: _Data, Normalizer normalizer, unsigned blocks, size_t block_bytes,
+        size_t stretch, uintptr_t stream,
     ):
         self.launch, self.numbers, self.report = launch, items_of(numbers, sizeof(uint64_t), True), items_of(report, 1)
         self.room, self.blocks, self.block_bytes, self.stream = items_of(room, 1, True), blocks, block_bytes, stream
@@ -133,7 +134,7 @@ cdef class TextLaunch:
         for i in range(3):
             self.doubts[i] = doubts[i]
 
-    def run(self, text, uint64_t out, uint64_t out_room):
+    def run(self, text, uint64_t out, uint64_t out_room) -> tuple[int, bool] | None:
         """Launch.run for a str, or for bytes, whose ids go to pinned memory at `out`, with room for so many; None for what it does not
         take: other types, surrogates, too much text or none, what the normalizer changes."""
         cdef bint is_str = type(text) is str
@@ -174,7 +175,7 @@ cdef class TextLaunch:
             batch.wait()
         return <Py_ssize_t>n
 
-    def tokens(self):
+    def tokens(self) -> int:
         """How many ids there are, when all is done, though there be no room for them; -1 where the text is to be encoded otherwise."""
         cdef const uint8_t *report = <const uint8_t *>self.report.data
         cdef uint32_t doubt = (<const uint32_t *>(report + self.doubts[0]))[0] & ~self.crowded
@@ -190,7 +191,7 @@ cdef class Current:
     own device alone. The device is set though it be the current one: that is what gives a new thread its context."""
     cdef object runtime, ordinal, stream, before
 
-    def __cinit__(self, runtime not None, ordinal not None, stream=None):
+    def __cinit__(self, runtime not None, ordinal not None: int, stream=None):
         self.runtime, self.ordinal, self.stream = runtime, ordinal, stream
 
     def __enter__(self):
@@ -199,7 +200,7 @@ cdef class Current:
         if self.stream is not None:
             self.stream.__enter__()
 
-    def __exit__(self, kind, error, at):
+    def __exit__(self, kind: object, error: object, at: object):
         if self.stream is not None:
             self.stream.__exit__(kind, error, at)
         if self.before != self.ordinal:

@@ -5,14 +5,14 @@ from libc.stdint cimport int64_t
 from .csrc.base cimport st_alloc_counts, st_alloc_fail_after, st_alloc_read, st_tier_name
 
 
-def tier():
+def tier() -> str:
     """Which instructions the inner loops use: "portable", "neon", "avx2" or "avx512"."""
     return st_tier_name().decode()
 
 
 # ---- for tests and benchmarks ----
 
-def allocation_counts():
+def allocation_counts() -> tuple[int, int, int]:
     """(allocations so far, bytes asked for, blocks alive) of the C core."""
     cdef st_alloc_counts counts = st_alloc_read()
     return counts.calls, counts.bytes, counts.live

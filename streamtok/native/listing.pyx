@@ -13,7 +13,11 @@ from .interrupt cimport Scope, begin, check, end as end_scope
 class ListError(Exception):
     """A list is malformed: why, the byte of the file, and the number of the entry."""
 
-    def __init__(self, reason, at, entry):
+    #: reason: str
+    #: at: int
+    #: entry: int
+
+    def __init__(self, reason: str, at: int, entry: int):
         super().__init__(reason, at, entry)
         self.reason, self.at, self.entry = reason, at, entry
 
@@ -22,7 +26,7 @@ cdef object list_error(const st_listing_fault *fault):
     return ListError(fault.reason.decode(), fault.at, fault.entry)
 
 
-def list_spans(bytes text not None):
+def list_spans(bytes text not None) -> tuple[tuple[int, int], tuple[int, int]]:
     """The (start, end) of the members `vocab` and `merges` of the member `model` of a JSON object in UTF-8; (0, 0) where there
     is none. ListError."""
     cdef st_span vocab, merges
@@ -66,58 +70,58 @@ cdef class Listing:
         return self.listing.ids.size
 
     @property
-    def ids(self):
+    def ids(self) -> bytes:
         return words_of(&self.listing.ids)
 
     @property
-    def lengths(self):
+    def lengths(self) -> bytes:
         """Bytes of each token."""
         return words_of(&self.listing.lengths)
 
     @property
-    def letters(self):
+    def letters(self) -> bytes:
         """A byte a token: 1 where it is in letters, 0 where it is not."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.letters.data, <Py_ssize_t>self.listing.letters.size)
 
     @property
-    def blob(self):
+    def blob(self) -> bytes:
         """The bytes of the tokens, joined: what their letters stand for, or the token as the file has it."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
 
     @property
-    def scores(self):
+    def scores(self) -> bytes:
         """The scores of the tokens as doubles; b"" where the list has ids."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.scores.data, <Py_ssize_t>self.listing.scores.size)
 
     @property
-    def repeated(self):
+    def repeated(self) -> bytes:
         """The numbers of the tokens that come again in a list with scores."""
         return words_of(&self.listing.repeated)
 
     @property
-    def texts(self):
+    def texts(self) -> bytes:
         """The tokens as the file has them, joined."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.text.data, <Py_ssize_t>self.listing.text.size)
 
     @property
-    def starts(self):
+    def starts(self) -> bytes:
         """Where each begins in `texts`, and where the last one ends."""
         return words_of(&self.listing.starts)
 
-    def text(self, size_t i):
+    def text(self, size_t i) -> str:
         """A token as the file has it."""
         if i >= self.listing.ids.size:
             raise IndexError(i)
         cdef uint32_t start = self.listing.starts.data[i], end = self.listing.starts.data[i + 1]
         return PyBytes_FromStringAndSize(<const char *>self.listing.text.data + start, <Py_ssize_t>(end - start)).decode()
 
-    def find(self, str token not None):
+    def find(self, str token not None) -> int | None:
         """The number of a token as the file has it, or None."""
         cdef bytes data = token.encode("utf-8", "surrogatepass")
         cdef uint32_t found = st_listing_number(&self.listing, <const uint8_t *>PyBytes_AS_STRING(data), len(data))
         return None if found == ST_NONE else found
 
-    def merges(self, bytes text not None, size_t start, size_t end, size_t prefix=0):
+    def merges(self, bytes text not None, size_t start, size_t end, size_t prefix=0) -> bytes:
         """Numbers of tokens: left, right and what they make, of each merge in text[start:end], a JSON array in valid UTF-8.
         prefix: bytes of the right one that are not in what is made. ListError where it is malformed or names what is no token."""
         cdef st_span span
@@ -143,7 +147,7 @@ cdef class Listing:
             st_ids_free(&merges)
 
 
-def read_real(bytes text not None):
+def read_real(bytes text not None) -> float:
     """The number that a JSON text is, as tokenizers reads it (csrc/listing/json.h). ValueError: it is none."""
     cdef st_json json
     json.at, json.fault = <const uint8_t *>PyBytes_AS_STRING(text), NULL

@@ -127,11 +127,11 @@ cdef class Lists:
     def __len__(self):
         return self.making.lists
 
-    def all(self):
+    def all(self) -> list[list[int]]:
         """A list for each text."""
         return self.some(0, self.making.lists)
 
-    def some(self, size_t first, size_t last):
+    def some(self, size_t first, size_t last) -> list[list[int]]:
         """Those of the texts first to last, the last one excluded."""
         cdef Scope scope
         cdef size_t i
@@ -151,7 +151,7 @@ cdef class Lists:
             end_scope(&scope)
 
     @property
-    def are_shared(self):
+    def are_shared(self) -> bool:
         """Whether several threads can make the lists together by the steps."""
         cdef Making *m = &self.making
         if not ST_FILLS_LISTS or not WORTH_IT <= self.ids.size < MOST_IDS:
@@ -171,7 +171,7 @@ cdef class Lists:
     def stop(self):
         st_count_add(&self.making.stopped, 1)
 
-    def make(self):
+    def make(self) -> bool:
         """Gives the ints their references, and the lists their room. False: all() has to make them."""
         cdef Making *m = &self.making
         cdef size_t i
@@ -192,7 +192,7 @@ cdef class Lists:
         self.is_made, m.next = True, 0
         return True
 
-    def finish(self):
+    def finish(self) -> list[list[int]]:
         """The lists."""
         cdef Making *m = &self.making
         cdef size_t i
@@ -204,7 +204,7 @@ cdef class Lists:
         return self.lists
 
 
-def lists_over(Vocab vocab not None, ids not None, row_starts not None):
+def lists_over(Vocab vocab not None, ids not None: _Data, row_starts not None: _Data) -> Lists:
     """Lists of a vocabulary's ids that lie in a buffer of uint32, ids[row_starts[i]:row_starts[i + 1]] each; row_starts: a buffer of
     int64. ValueError: rows that are not all of the buffer."""
     cdef Items items = items_of(ids, sizeof(uint32_t))

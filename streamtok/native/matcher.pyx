@@ -9,6 +9,18 @@ from .text cimport Items, items_of
 from ..errors import VocabularyError
 
 
+#: class _Tables(TypedDict):
+#:     nodes: bytes
+#:     depth: bytes
+#:     place: bytes
+#:     name: bytes
+#:     inner: bytes
+#:     first: bytes
+#:     edges: bytes
+#:     edge_mask: int
+#:     edge_factor: int
+
+
 cdef class Matcher:
     """Finds the names of one set of special tokens. For an allowed set a match stands for the token's id, for a
     disallowed one for its place in `names`.
@@ -16,7 +28,10 @@ cdef class Matcher:
     flags: for each name a sum of TAKES_LEFT, TAKES_RIGHT and ALONE (csrc/special/cutter.h), for an allowed set. words: the
     characters of words, for ALONE: uint32, first and last of each range, ascending. late: the Matcher of the names that are
     sought in the text between those of this one, once it is normalized."""
-    def __cinit__(self, names, ids=None, flags=None, words=None, Matcher late=None):
+    def __cinit__(
+        self, names: Iterable[str], ids: Sequence[int] | None = None, flags: Iterable[int] | None = None, words: _Data | None = None,
+        Matcher late=None,
+    ):
         cdef size_t i
         self.names = list(names)
         encoded = [name.encode("utf-8") for name in self.names]
@@ -50,11 +65,11 @@ cdef class Matcher:
             self.late = late
             self.special.late = late.special
 
-    def search(self, bytes text not None, uint32_t node=0):
+    def search(self, bytes text not None, uint32_t node=0) -> NameSearch:
         """A NameSearch through a text. node: where the one through the text in front of it stopped."""
         return NameSearch(self, text, node)
 
-    def length_of(self, uint32_t node):
+    def length_of(self, uint32_t node) -> int:
         """Bytes of the beginning of a name that a node stands for."""
         cdef size_t n
         if node >= self.special.count:
@@ -62,7 +77,7 @@ cdef class Matcher:
         st_special_bytes(self.special, node, &n)
         return n
 
-    def bytes_of(self, uint32_t node, size_t start=0, size_t stop=<size_t>-1):
+    def bytes_of(self, uint32_t node, size_t start=0, size_t stop=<size_t>-1) -> bytes:
         """The same bytes from `start` to `stop`."""
         cdef size_t n = self.length_of(node)
         stop = min(stop, n)
@@ -70,26 +85,26 @@ cdef class Matcher:
         return PyBytes_FromStringAndSize(<const char *>st_special_bytes(self.special, node, &n) + start,
                                          <Py_ssize_t>(stop - start))
 
-    def node_of(self, bytes text not None):
+    def node_of(self, bytes text not None) -> int:
         """The node of a beginning of a name that goes on; 0 if it is none."""
         return st_special_walk(self.special, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
 
     @property
-    def has_rules(self):
+    def has_rules(self) -> bool:
         """Whether names have flags, or there are late ones: the kernels do not know either."""
         return self.late is not None or any(self.flags)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Bytes of all names."""
         return self.special.total + (0 if self.late is None else self.late.size)
 
     @property
-    def longest(self):
+    def longest(self) -> int:
         """Bytes of the longest name."""
         return self.special.longest
 
-    def tables(self):
+    def tables(self) -> _Tables:
         """What the kernels need (csrc/cuda/job.h): name of a field of st_name_set -> its array as bytes, and the
         two numbers of its hash table."""
         cdef st_special *s = self.special
@@ -128,7 +143,7 @@ cdef class NameSearch:
         self.matcher, self.text = matcher, text
         self.search = st_special_search_behind(matcher.special, node)
 
-    def next(self, bint final):
+    def next(self, bint final) -> tuple[int, int, int, int | None]:
         """(NOTHING | FOUND | HELD, start, end, id) of the next name; id is None for HELD, the beginning of a name. final: no text
         follows."""
         cdef st_special_match match
@@ -141,10 +156,14 @@ cdef class NameSearch:
         return result, match.start, match.end, None if match.id == ST_NO_SPECIAL else match.id
 
     @property
-    def node(self):
+    def node(self) -> int:
         """Where the search stopped: the end of the text that may begin a name."""
         return self.search.node
 
 
-TAKES_LEFT, TAKES_RIGHT, ALONE = ST_NAME_TAKES_LEFT, ST_NAME_TAKES_RIGHT, ST_NAME_ALONE
-NOTHING, FOUND, HELD = ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
+TAKES_LEFT: int = ST_NAME_TAKES_LEFT
+TAKES_RIGHT: int = ST_NAME_TAKES_RIGHT
+ALONE: int = ST_NAME_ALONE
+NOTHING: int = ST_SPECIAL_NONE
+FOUND: int = ST_SPECIAL_FOUND
+HELD: int = ST_SPECIAL_HELD

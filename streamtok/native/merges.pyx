@@ -10,10 +10,10 @@ from .interrupt cimport Scope, begin, check, end as end_scope
 
 from ..errors import VocabularyError
 
-FIRST_FRAGMENT = ST_FIRST_FRAGMENT
+FIRST_FRAGMENT: int = ST_FIRST_FRAGMENT
 """The ids from here on are those of beginnings of characters (csrc/vocab/vocab.h)."""
 
-SILENT = ST_SILENT
+SILENT: int = ST_SILENT
 """In place of a split: a token that no text becomes."""
 
 
@@ -26,12 +26,14 @@ cdef uint32_t *numbers(bytes array) noexcept:
     return <uint32_t *>PyBytes_AS_STRING(array)
 
 
-KINDS = {"made": ST_TOKEN_MADE, "start": ST_TOKEN_START, "silent": ST_TOKEN_SILENT}
+KINDS: dict[str, int] = {"made": ST_TOKEN_MADE, "start": ST_TOKEN_START, "silent": ST_TOKEN_SILENT}
 """What a token can be (csrc/vocab/merge_list.h)."""
 
 
-def ordered(bytes blob not None, bytes lengths not None, bytes ids not None, bytes kinds not None, bytes left not None,
-            bytes right not None, bytes made not None, bint whole):
+def ordered(
+    bytes blob not None, bytes lengths not None, bytes ids not None, bytes kinds not None, bytes left not None, bytes right not None,
+    bytes made not None, bint whole,
+) -> tuple[bytes, bytes, bytes, bytes]:
     """(bytes of all tokens joined, lengths, ids, splits) by index: uint32 as bytes.
 
     blob, lengths, ids, kinds: of the tokens, in any order, their places; left, right, made: the places of each merge's tokens.

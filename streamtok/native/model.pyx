@@ -12,7 +12,7 @@ from .csrc.unigram cimport *
 from .csrc.vocab cimport *
 from ..errors import VocabularyError
 
-CAPSULE = "streamtok.st_model"
+CAPSULE: str = "streamtok.st_model"
 _FACTS = {
     "merges": ST_MODEL_MERGES,
     "has_bytes": ST_MODEL_HAS_BYTES,
@@ -32,7 +32,7 @@ cdef const st_model *model_of(str name) except NULL:
     return model
 
 
-def known():
+def known() -> list[str]:
     """The names of all models, in a list."""
     cdef size_t i = 0
     names = []
@@ -42,13 +42,13 @@ def known():
     return names
 
 
-def facts(str name not None):
+def facts(str name not None) -> frozenset[str]:
     """What holds of a model, a frozenset of names: see csrc/vocab/model.h."""
     cdef unsigned bits = model_of(name).facts
     return frozenset(fact for fact, bit in _FACTS.items() if bits & <unsigned>bit)
 
 
-def add(capsule):
+def add(capsule: object) -> str:
     """Adds a model from outside: a capsule named CAPSULE of an st_model, which then stays for good.
 
     Returns its name. ValueError: it is no such capsule, there is a model of that name, or there are too many."""
@@ -59,7 +59,7 @@ def add(capsule):
     return model.name.decode()
 
 
-def word_rule(uint32_t unknown, uint32_t most, bytes prefix not None):
+def word_rule(uint32_t unknown, uint32_t most, bytes prefix not None) -> bytes:
     """What a vocabulary of WordPiece has of its own: the index of the unknown token, most characters of a word, and what
     a token begins with that goes on in a word."""
     cdef st_wordpiece rule
@@ -71,17 +71,19 @@ def word_rule(uint32_t unknown, uint32_t most, bytes prefix not None):
     return PyBytes_FromStringAndSize(<const char *>&rule, sizeof(rule))
 
 
-def word_rule_of(bytes own not None):
+def word_rule_of(bytes own not None) -> tuple[int, int, bytes]:
     """The arguments of word_rule() that made these bytes."""
     cdef const st_wordpiece *rule = <const st_wordpiece *>PyBytes_AS_STRING(own)
     return rule.unknown, rule.most, rule.prefix[:rule.prefix_size]
 
 
-MOST_SCORED_BYTES = ST_UNIGRAM_MOST_BYTES
+MOST_SCORED_BYTES: int = ST_UNIGRAM_MOST_BYTES
 """Bytes that the tokens of a Unigram vocabulary may have, all together."""
 
 
-def unigram_rule(uint32_t unknown, double unknown_score, bint single, bint fallback, byte_tokens, bytes scores not None):
+def unigram_rule(
+    uint32_t unknown, double unknown_score, bint single, bint fallback, byte_tokens: Iterable[int], bytes scores not None,
+) -> bytes:
     """What a vocabulary of Unigram has of its own: the index of the unknown token, and the score of an unknown character; whether
     sums are those of SentencePiece, in single precision; whether unknown characters become tokens of bytes, the 256 indices of these,
     -1 for none; and the scores of all tokens by index, as doubles."""
@@ -96,6 +98,6 @@ def unigram_rule(uint32_t unknown, double unknown_score, bint single, bint fallb
     return made
 
 
-def unigram_scores(bytes own not None):
+def unigram_scores(bytes own not None) -> bytes:
     """The scores of the tokens in what unigram_rule() has made, as bytes of doubles."""
     return own[ST_UNIGRAM_HEAD:]

@@ -3,9 +3,10 @@ from .csrc.normal cimport st_normalizer, st_step
 
 cdef class Normalizer:
     cdef st_normalizer normalizer
-    cdef readonly tuple steps
+    cdef readonly tuple steps  #: tuple[tuple[Any, ...], ...]
     cdef readonly double growth  # bytes that it makes of one at most
-    cdef readonly Normalizer behind  # what is done to the text between late names; None: nothing
+    # What is done to the text between late names; None: nothing.
+    cdef readonly Normalizer behind  #: Normalizer | None
 
     cdef int _go_on_behind(self, list steps) except -1
     cdef tuple _add(self, str name, tuple given)

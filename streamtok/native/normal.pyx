@@ -15,17 +15,17 @@ import functools
 
 from ..errors import not_a_str_error
 
-FORMS = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
-LAST_POINT = 0x10FFFF
-TAKES = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
+FORMS: dict[str, int] = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
+LAST_POINT: int = 0x10FFFF
+TAKES: dict[str, int] = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
          "Strip": 2, "Clean": 3, "Precompiled": 1, "MarkWords": 1,
          "Sentence": 6}  # arguments of each step
 
-MOST_GROWTH = 1024
+MOST_GROWTH: int = 1024
 """Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
 each blank would make 50."""
 
-GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "StripNonspacing": 1.0, "Strip": 1.0}
+GROWTH: dict[str, float] = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "StripNonspacing": 1.0, "Strip": 1.0}
 """Bytes of what a step makes of a text, by the bytes of that text, at most: those of the character that grows most. The test of
 growth looks at all characters."""
 
@@ -69,7 +69,7 @@ cdef double growth_of(str name, tuple given):
 
 
 @functools.lru_cache(8)
-def compiled_map(data):
+def compiled_map(data: bytes) -> tuple[float, int]:
     """(bytes that a compiled map makes of one at most, bytes of the longest text in it). ValueError: it is no such map. Looking at all
     of it takes a tenth of a second."""
     if not isinstance(data, bytes):
@@ -109,7 +109,7 @@ cdef class Normalizer:
     All is what the steps of these names do in Hugging Face's tokenizers, and the last two what its BertNormalizer does. TypeError,
     ValueError: not such a step; all of them may make more than MOST_GROWTH bytes of one. Safe to share."""
 
-    def __cinit__(self, steps):
+    def __cinit__(self, steps: Iterable[Iterable[Any]]):
         cdef double growth = 1.0, once = 0.0, formed = 1.0  # n bytes become growth * n + once at most
         st_normalizer_init(&self.normalizer)
         made = []
@@ -249,13 +249,13 @@ cdef class Normalizer:
             raise MemoryError
         return 0
 
-    def normalize(self, text):
+    def normalize(self, text: str) -> str:
         """What the steps make of a str."""
         stream = NormalStream(self)
         made = (stream.feed(text) + stream.flush()).decode()
         return made if self.behind is None else self.behind.normalize(made)
 
-    def trace(self, text, bint later=False):
+    def trace(self, text: str, bint later=False) -> tuple[bytes, memoryview[int]]:
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
         bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text. Without
         what `behind` does."""
@@ -292,20 +292,20 @@ cdef class NormalStream:
         st_bytes_free(&self.out[0])
         st_bytes_free(&self.out[1])
 
-    def feed(self, text):
+    def feed(self, text: str) -> bytes:
         """UTF-8 of what no later part can change. text: a str."""
         return self._run(text, False)
 
-    def flush(self):
+    def flush(self) -> bytes:
         """The rest: the text ends. The stream is then at the start of the next one."""
         return self._run("", True)
 
     @property
-    def held(self):
+    def held(self) -> int:
         """Bytes that wait for the next part."""
         return st_flow_held(&self.flow)
 
-    def sources(self):
+    def sources(self) -> bytes:
         """As bytes, the numbers of size_t that belong to all that was returned."""
         return PyBytes_FromStringAndSize(<const char *>self.out[1].data, <Py_ssize_t>self.out[1].size)
 

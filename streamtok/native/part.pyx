@@ -42,7 +42,7 @@ cdef class Part:
     def __cinit__(self):
         self.buffer = IdBuffer.__new__(IdBuffer)
 
-    def encode(self, Coder coder not None, text not None, Matcher allowed, Matcher disallowed, int itemsize):
+    def encode(self, Coder coder not None, text not None: _Data, Matcher allowed, Matcher disallowed, int itemsize):
         """Encodes a whole text. itemsize: bytes of an id in the file, 4, or 2 where every id fits."""
         self.buffer.ids.size, self.size = 0, 0
         coder._encode(text, allowed, disallowed, &self.buffer.ids)

@@ -19,7 +19,7 @@ cdef dict _named_rows():
     return {st_row_name(<st_split_family>family).decode(): family for family in range(<int>ST_SPLIT_FAMILIES)
             if st_row_name(<st_split_family>family) != NULL}
 
-ROWS = _named_rows()  # the patterns that blocks of 64 bytes can split (csrc/split/rows.h), by name
+ROWS: dict[str, int] = _named_rows()  # the patterns that blocks of 64 bytes can split (csrc/split/rows.h), by name
 
 cdef enum:
     TABLE_VERSION = 2
@@ -41,6 +41,26 @@ cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int6
     return status
 
 
+#: class _Table(Protocol):
+#:     @property
+#:     def classes(self) -> int: ...
+#:     @property
+#:     def class_index(self) -> bytes: ...
+#:     @property
+#:     def class_blocks(self) -> bytes: ...
+#:     @property
+#:     def states(self) -> int: ...
+#:     @property
+#:     def entries(self) -> bytes: ...
+#:     @property
+#:     def ops(self) -> bytes: ...
+#:     @property
+#:     def table_version(self) -> int: ...
+
+# A Pattern, the name of one, or none.
+#: _How: TypeAlias = "Pattern | str | None"
+
+
 cdef class Pattern:
     """A pattern that the core splits by, immutable, for any number of threads.
 
@@ -50,7 +70,7 @@ cdef class Pattern:
     row does. Blocks then split, and the table only what they cannot decide.
     ValueError: that is no table, or the core has none of this name. KeyError: there is no such row."""
 
-    def __cinit__(self, how, row=None):
+    def __cinit__(self, how: str | _Table, row: str | None = None):
         cdef int family
         if isinstance(how, str):
             self.family = how
@@ -95,16 +115,16 @@ cdef class Pattern:
         st_dfa_free(self.dfa)
 
     @property
-    def drops(self):
+    def drops(self) -> bool:
         """Whether text that the pattern does not match is in no piece."""
         return bool(st_pattern_drops(self.pattern))
 
     @property
-    def identity(self):
+    def identity(self) -> int:
         """A number that differs where tables differ. 0: there is none."""
         return st_pattern_identity(self.pattern)
 
-    def spans(self, source):
+    def spans(self, source: _Text) -> bytes:
         """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
         pattern drops is in none of them. Bytes have to be valid UTF-8."""
         cdef uint64_t ends[512]
@@ -141,7 +161,7 @@ cdef class Pattern:
             give_back(&text)
             st_bytes_free(&out)
 
-    def image(self, uint64_t address=0):
+    def image(self, uint64_t address=0) -> bytes:
         """The table as bytes for the kernels of the GPU, which must lie at that address, a multiple of 64. Empty: there is no
         table."""
         cdef size_t size
@@ -162,7 +182,7 @@ cdef Pattern pattern_of(object how):
 
 # ---- for tests and benchmarks ----
 
-def last_sync_point(how, bytes text not None):
+def last_sync_point(how: _How, bytes text not None) -> int:
     """Largest offset in the text where a piece starts, and the one before ends as at the end of a text, whatever stands before;
     0 if there is none."""
     cdef Pattern pattern = pattern_of(how)

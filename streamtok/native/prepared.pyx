@@ -39,7 +39,7 @@ cdef bint holds(const Text *text, const st_special *names) noexcept nogil:
     return st_special_find(names, &search, text.data, text.n, text.n, True, &match) == ST_SPECIAL_FOUND
 
 
-def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher disallowed):
+def prepared(source: _Text, Normalizer normalizer not None, Matcher allowed, Matcher disallowed) -> tuple[bytes, bytes] | None:
     """What a device is to encode in place of a text.
 
     (normalized, parts): UTF-8, and for each part of it that lies in front of an allowed name or the end two int64, in this machine's
@@ -73,7 +73,10 @@ def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher di
         st_bytes_free(&out[1])
 
 
-def changed(room not None, starts not None, sizes not None, Normalizer normalizer not None, bint trusted, Py_ssize_t first, Py_ssize_t last):
+def changed(
+    room not None: _Data, starts not None: _Data, sizes not None: _Data, Normalizer normalizer not None, bint trusted, Py_ssize_t first,
+    Py_ssize_t last,
+) -> list[int] | None:
     """Which of the texts first .. last - 1, room[start : start + size] each, the normalizer changes, as a list of numbers; None: one
     is not UTF-8. starts, sizes: buffers of int64. trusted: all is UTF-8. IndexError for a text that is not in the room."""
     cdef Items data = items_of(room, 1)
@@ -100,7 +103,7 @@ def changed(room not None, starts not None, sizes not None, Normalizer normalize
     return found
 
 
-def has_names(bytes text not None, Matcher allowed, Matcher disallowed):
+def has_names(bytes text not None, Matcher allowed, Matcher disallowed) -> bool:
     """Whether any name stands in UTF-8."""
     cdef Text given
     alive = borrow(text, &given)

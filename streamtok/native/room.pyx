@@ -41,7 +41,7 @@ cdef class BytesRoom:
     def __releasebuffer__(self, Py_buffer *view):
         self.lent -= 1
 
-    def taken(self, Py_ssize_t size):
+    def taken(self, Py_ssize_t size) -> bytes:
         """Once only, when nothing else holds the buffer; BufferError otherwise."""
         if self.lent or self.made == NULL:
             raise BufferError("the room is still in use, or its bytes are taken")
@@ -72,7 +72,7 @@ cdef class IdRoom:
         recycle(&self.ids)
 
     @property
-    def capacity(self):
+    def capacity(self) -> int:
         """How many ids there is room for."""
         return self.ids.capacity
 
@@ -85,7 +85,7 @@ cdef class IdRoom:
     def __releasebuffer__(self, Py_buffer *view):
         self.lent -= 1
 
-    def taken(self, size_t size):
+    def taken(self, size_t size) -> _Ids:
         """A writable array of uint32. Once only, when nothing else holds the buffer; BufferError otherwise."""
         if self.lent or self.is_taken:
             raise BufferError("the room is still in use, or its ids are taken")
@@ -96,7 +96,7 @@ cdef class IdRoom:
         return writable(array_of(&self.ids))
 
 
-def copied_ids(source not None):
+def copied_ids(source not None: _Data) -> _Ids:
     """A copy of a buffer of numbers of 32 bits, as a writable array of uint32, in memory that another array has left, if there is some
     that fits. Several threads copy where it is long."""
     cdef Items items = items_of(source, sizeof(uint32_t))
@@ -119,7 +119,7 @@ cdef class Lent:
     cdef bint is_held
     cdef object back, what
 
-    def __cinit__(self, owner not None, Py_ssize_t start, Py_ssize_t n, back not None, what):
+    def __cinit__(self, owner not None: _Data, Py_ssize_t start, Py_ssize_t n, back not None, what):
         PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
         self.is_held = True
         if not 0 <= start <= start + n <= self.view.len:
@@ -154,7 +154,7 @@ cdef class Block:
         PyBuffer_FillInfo(view, self, self.data, self.n, 0, flags)
 
 
-def text_of_bytes(data not None, str errors not None):
+def text_of_bytes(data not None: _Data, str errors not None) -> str:
     """The str of UTF-8, as bytes.decode() gives it. LookupError: `errors` is needed, and unknown."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -164,6 +164,10 @@ def text_of_bytes(data not None, str errors not None):
         PyBuffer_Release(&view)
 
 
+#: @overload
+#: def rows_of_bytes(data: _Data, row_starts: _Data, errors: None) -> list[bytes]: ...
+#: @overload
+#: def rows_of_bytes(data: _Data, row_starts: _Data, errors: str) -> list[str]: ...
 def rows_of_bytes(data not None, row_starts not None, errors):
     """The rows data[row_starts[i]:row_starts[i + 1]], each a bytes object, or a str where `errors` is not None. row_starts: a buffer
     of int64. ValueError: rows that are not in the data."""

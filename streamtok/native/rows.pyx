@@ -11,7 +11,7 @@ from .csrc.rows cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .text cimport Items, Numbers, items_of, numbers_of
 
-BEST_FIT_LENGTH = ST_BEST_FIT_LENGTH
+BEST_FIT_LENGTH: int = ST_BEST_FIT_LENGTH
 
 
 cdef class Ragged:
@@ -21,7 +21,7 @@ cdef class Ragged:
     cdef Numbers starts
     cdef readonly Py_ssize_t count
 
-    def __cinit__(self, ids, starts):
+    def __cinit__(self, ids: _Data | None, starts: _Data):
         cdef Py_ssize_t i
         cdef const int64_t *at
         self.ids, self.starts = None if ids is None else items_of(ids, sizeof(uint32_t)), numbers_of(starts)
@@ -33,8 +33,10 @@ cdef class Ragged:
             raise ValueError("row starts must ascend from 0 to the number of ids")
 
 
-def pad(Ragged texts not None, prefix, suffix, size_t length, size_t most, bint keeps_end, bint is_left, uint64_t value, unsigned width,
-        out, mask, size_t first, size_t last):
+def pad(
+    Ragged texts not None, prefix: _Data, suffix: _Data, size_t length, size_t most, bint keeps_end, bint is_left, uint64_t value,
+    unsigned width, out: _Data, mask: _Data, size_t first, size_t last,
+):
     """Writes the rows first .. last - 1 of out and mask, flat writable buffers of numbers of `width` bytes. prefix, suffix: buffers of
     uint32; most, keeps_end, is_left: as in csrc/rows/padded.h; value: the pad."""
     cdef Items front = items_of(prefix, sizeof(uint32_t)), back = items_of(suffix, sizeof(uint32_t))
@@ -93,10 +95,10 @@ cdef class Plan:
         PyBuffer_FillInfo(view, self, self.sequences, <Py_ssize_t>((self.count + 1) * sizeof(st_sequence)), 1, flags)
 
     @property
-    def total(self):
+    def total(self) -> int:
         return self.sequences[self.count].place
 
-    def places(self, places, numbers):
+    def places(self, places: _Data, numbers: _Data):
         """Fills a writable buffer of int32 with where sequences begin and the last one ends, one of int64 with the numbers of their
         documents, -1 for pads."""
         cdef Items to = items_of(places, 4, True), documents = items_of(numbers, sizeof(int64_t), True)
@@ -108,7 +110,7 @@ cdef class Plan:
             (<int64_t *>documents.data)[i] = -1 if self.sequences[i].document == ST_PADS else <int64_t>self.sequences[i].document
         (<int *>to.data)[self.count] = <int>self.sequences[self.count].place
 
-    def write(self, uint64_t eot, uint64_t value, unsigned width, out, positions, size_t first, size_t last):
+    def write(self, uint64_t eot, uint64_t value, unsigned width, out: _Data, positions: _Data, size_t first, size_t last):
         """Writes the sequences first .. last - 1, and behind the last one of all the pads, to flat writable buffers of numbers of
         `width` bytes."""
         cdef Items to = items_of(out, width, True), at = items_of(positions, width, True)

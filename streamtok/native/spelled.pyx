@@ -99,25 +99,25 @@ cdef class SpelledStream:
         self.at = self.begin()
 
     @property
-    def pending(self):
+    def pending(self) -> int:
         """Bytes that wait."""
         return self.pending_at(self.at)
 
-    def pending_at(self, Place at not None):
+    def pending_at(self, Place at not None) -> int:
         return at.size if self.runs else len(at.cut)
 
-    def getstate(self):
+    def getstate(self) -> tuple[Any, ...]:
         return self.state_of(self.at)
 
-    def state_of(self, Place at not None):
+    def state_of(self, Place at not None) -> tuple[Any, ...]:
         """A place as what can be pickled."""
         ends = (at.cut, b"") if self.runs else (b"", at.cut)
         return at.begun, at.left, bytes(at.run[: at.size]), at.broken, *ends
 
-    def setstate(self, state):
+    def setstate(self, state: tuple[Any, ...]):
         self.at = self.place_of(state)
 
-    def place_of(self, state):
+    def place_of(self, state: tuple[Any, ...]) -> Place:
         """The place that state_of() gave. TypeError, ValueError: it gave no such state."""
         begun, left, run, broken, check, codec = state
         cut = check if self.runs else codec
@@ -125,7 +125,7 @@ cdef class SpelledStream:
             raise ValueError("a character that is not whole has up to three bytes")
         return place_at(begun, left, bytearray(run), len(run), broken, cut)
 
-    def feed(self, tokens):
+    def feed(self, tokens) -> str:
         """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
         cdef bint is_id = streamtok_small_int(<PyObject *>tokens) >= 0
         if not is_id and type(tokens) is not list:
@@ -135,17 +135,17 @@ cdef class SpelledStream:
         self.at = at
         return text
 
-    def flush(self):
+    def flush(self) -> str:
         """The rest: the text ends. The stream is then at the start of the next one. UnicodeDecodeError: by `errors`."""
         made = self.rest(self.at)
         self.at = self.begin()
         return made
 
-    def step(self, Place at not None, tokens):
+    def step(self, Place at not None, tokens) -> tuple[str, Place]:
         """(the text that ids complete, the place behind them)"""
         return self._step(at, self.decoder.ids(tokens, self.skip_special))
 
-    def text_of(self, tokens):
+    def text_of(self, tokens) -> str:
         """The text of all ids of a text."""
         text, at = self.step(self.begin(), tokens)
         return text + self.rest(at)
@@ -188,7 +188,7 @@ cdef class SpelledStream:
             pieces.append(piece)
         return pieces
 
-    def rest(self, Place at not None):
+    def rest(self, Place at not None) -> str:
         """The text that is left at the end of a text."""
         cdef Text out = Text()
         if self.runs:

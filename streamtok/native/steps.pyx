@@ -16,10 +16,10 @@ cdef class Alone:
     cdef int is_inside
     cdef object error
 
-    def __cinit__(self, error not None):
+    def __cinit__(self, error not None: Callable[[], BaseException]):
         self.error = error
 
-    def run(self, function, *arguments):
+    def run(self, function: Callable[..., _T], *arguments) -> _T:
         """function(*arguments), if no other call is under way."""
         if not st_flag_raise(&self.is_inside):
             raise self.error()
@@ -29,7 +29,7 @@ cdef class Alone:
             st_flag_lower(&self.is_inside)
 
 
-def holding(lock not None, function, *arguments):
+def holding(lock not None, function: Callable[..., _T], *arguments) -> _T:
     """function(*arguments) under a lock of the module _thread."""
     lock.acquire()  # a signal while it waits: what the handler raises, and the lock is not held
     try:
@@ -38,7 +38,7 @@ def holding(lock not None, function, *arguments):
         lock.release()
 
 
-def locked(method not None):
+def locked(method not None: _M) -> _M:
     """The method, under self._lock."""
     @cython.binding(True)  # so that it becomes a method of an instance, and has attributes
     def call(self, *arguments):
@@ -48,13 +48,13 @@ def locked(method not None):
     return call
 
 
-def within(context not None, function, *arguments):
+def within(context not None, function: Callable[..., _T], *arguments) -> _T:
     """`with context: return function(*arguments)`."""
     with context:
         return function(*arguments)
 
 
-def on_failure(function, ending not None):
+def on_failure(function: Callable[[], _T], ending not None: Callable[[], object]) -> _T:
     """The result of function(). Where that raises, ending() is called first, and again if it is interrupted; what it raises is
     dropped."""
     try:
@@ -69,7 +69,7 @@ def on_failure(function, ending not None):
         raise
 
 
-def at_once(*steps):
+def at_once(*steps: tuple[Any, ...]) -> list[Any]:
     """Does each step, (function, *arguments), and returns a list of the results. Nothing is raised between two steps if all
     functions are written in C; what can fail stands first."""
     cdef tuple step
@@ -79,12 +79,12 @@ def at_once(*steps):
     return made
 
 
-def put(owner, str name not None, function, *arguments):
+def put(owner: object, str name not None, function: Callable[..., object], *arguments):
     """Keeps what a function returns as an attribute: what was opened belongs to its owner from the first moment on."""
     setattr(owner, name, function(*arguments))
 
 
-def after_all(function, *endings):
+def after_all(function: Callable[[], _T], *endings: Callable[[], object]) -> _T:
     """The result of function(); behind it, whatever happened, each of the endings is called. What one of them raises is raised when
     all were called, unless the function itself has raised."""
     failed = None
@@ -120,7 +120,7 @@ cdef class Changes:
             change.release()
         self.waiting = []
 
-    def run(self, function, *arguments):
+    def run(self, function: Callable[..., _T], *arguments) -> _T:
         """function(*arguments) under the lock, which changes something."""
         self.lock.acquire()
         try:
@@ -129,7 +129,7 @@ cdef class Changes:
             self.wake()
             self.lock.release()
 
-    def until(self, function, *arguments):
+    def until(self, function: Callable[..., _T | None], *arguments) -> _T:
         """What function(*arguments) gives under the lock, once that is not None."""
         while True:
             self.lock.acquire()
@@ -150,18 +150,18 @@ cdef class Pool(Changes):
     """Things that calls borrow. Behind a call they are there again, whatever happened in it."""
     cdef list free
 
-    def __cinit__(self, things not None):
+    def __cinit__(self, things not None: Iterable[Any]):
         self.free = list(things)
 
     def __len__(self):
         return len(self.free)
 
-    def _take(self, Py_ssize_t wanted):
+    def _take(self, Py_ssize_t wanted) -> list[Any] | None:
         taken = self.free[:wanted]
         del self.free[:wanted]
         return taken or None
 
-    def lend(self, Py_ssize_t wanted, bint waits, function, *arguments):
+    def lend(self, Py_ssize_t wanted, bint waits, function: Callable[..., _T], *arguments) -> _T | None:
         """function(things, *arguments), with as many as are wanted and free, one at least. Where none is free, it waits, or returns
         None."""
         taken, failed = self.until(self._take, wanted) if waits else self.run(self._take, wanted), None
@@ -183,23 +183,30 @@ cdef class Pool(Changes):
                 raise failed
 
 
-class lazy:
+class lazy:  #: Generic[_T]
     """functools.cached_property without the lock that it has before Python 3.12. Where two threads come first, both make the value,
     and one of the two is kept."""
 
-    def __init__(self, function):
+    #: function: Callable[[Any], _T]
+    #: name: str
+
+    def __init__(self, function: Callable[[Any], _T]):
         self.function, self.__doc__ = function, function.__doc__
 
-    def __set_name__(self, owner, name):
+    def __set_name__(self, owner: type[object], name: str):
         self.name = name
 
+    #: @overload
+    #: def __get__(self, owner: None, kind: type[object] | None = None) -> Self: ...
+    #: @overload
+    #: def __get__(self, owner: object, kind: type[object] | None = None) -> _T: ...
     def __get__(self, owner, kind=None):
         if owner is None:
             return self
         return owner.__dict__.setdefault(self.name, self.function(owner))
 
 
-def serve(tasks not None, work, ending):
+def serve(tasks not None, work: Callable[[Any], object], ending: Callable[[Any, BaseException | None], object]):
     """Does work(task) for each task of a queue, until one is None. Behind each, whatever happened, ending(task, error) is called: with
     what was raised, or None; once more where it raises something itself."""
     while True:
@@ -223,12 +230,12 @@ def serve(tasks not None, work, ending):
 
 # ---- threads ----
 
-cdef class Task:
+cdef class Task:  #: Generic[_T]
     """What a thread is to do."""
     cdef object function, made, error, over
     cdef readonly bint is_done
 
-    def __cinit__(self, function not None):
+    def __cinit__(self, function not None: Callable[[], _T]):
         self.function, self.over = function, allocate_lock()
         self.over.acquire()
 
@@ -243,7 +250,7 @@ cdef class Task:
         self.function, self.is_done = None, True
         self.over.release()
 
-    def result(self):
+    def result(self) -> _T:
         """What the function has returned, once it has; or raises what it has raised."""
         self.over.acquire()
         self.over.release()
@@ -283,7 +290,7 @@ cdef class Threads:
         for _ in range(len(self.ends)):
             self.tasks.put(None)
 
-    def do(self, function):
+    def do(self, function: Callable[[], _T]) -> Task[_T]:
         """A Task: the function is called by one of the threads."""
         cdef Task task = Task(function)
         if len(self.ends) < self.most:

@@ -21,7 +21,18 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_CopyCharacters(object to, Py_ssize_t at, object text, Py_ssize_t start, Py_ssize_t n) except -1
 
 """What is wrong with bytes that are no UTF-8, as Python says it."""
-FAULTS = {
+# A C-contiguous buffer. numpy's stubs call an array one only from Python 3.12 on.
+#: _Data: TypeAlias = Buffer | npt.NDArray[np.generic]
+
+# A text: a str, or a buffer of UTF-8 bytes.
+#: _Text: TypeAlias = str | _Data
+# Ids in an array of numpy's.
+#: _Ids: TypeAlias = npt.NDArray[np.uint32]
+#: _SomeText = TypeVar("_SomeText", bound=_Text)
+#: _T = TypeVar("_T")
+#: _M = TypeVar("_M", bound=Callable[..., Any])
+
+FAULTS: dict[int, str] = {
     ST_TEXT_INVALID_START: "invalid start byte",
     ST_TEXT_INVALID_CONTINUATION: "invalid continuation byte",
     ST_TEXT_UNEXPECTED_END: "unexpected end of data",
@@ -82,7 +93,7 @@ cdef class OwnMemory:
     """A writable buffer over another one that its only user does not write to while the core reads text in it: such text is not copied."""
     cdef Py_buffer view
 
-    def __cinit__(self, memory not None):
+    def __cinit__(self, memory not None: _Data):
         PyObject_GetBuffer(memory, &self.view, PyBUF_WRITABLE)
 
     def __dealloc__(self):
@@ -211,7 +222,7 @@ cdef object borrow_apart(object source, Text *text):
     return utf8
 
 
-def to_utf8(text not None):
+def to_utf8(text not None: _Text) -> bytes:
     """The UTF-8 of a str as bytes. Surrogates that make a pair become its character, lone ones U+FFFD."""
     cdef Text borrowed
     alive = borrow_apart(text, &borrowed)
@@ -225,7 +236,7 @@ cdef enum:
     DECODED_AT_ONCE = 1 << 22
 
 
-def from_utf8(bytes data not None, errors, end=None):
+def from_utf8(bytes data not None, errors: str, end: int | None = None) -> str:
     """data[:end].decode("utf-8", errors), in steps where it is long: signals are handled between them."""
     cdef Py_ssize_t n = len(data) if end is None else min(<Py_ssize_t>end, len(data))
     cdef bytes mode
@@ -268,7 +279,7 @@ cdef list decoded_parts(const char *data, Py_ssize_t n, const char *errors, Py_s
     return parts
 
 
-cpdef str join(list parts):
+cpdef str join(list parts: list[str]):
     """Joins a list of str. The list is empty afterwards: each str is released as soon as it is copied."""
     cdef Py_ssize_t n = 0, at = 0
     cdef uint32_t largest = 0
@@ -302,12 +313,12 @@ cdef object borrow_short(object source, Text *text, uint8_t *room):
     return source
 
 
-def mend_surrogates(str text not None):
+def mend_surrogates(str text not None) -> str:
     """Pairs of surrogates become the character they stand for, lone ones U+FFFD: what tiktoken does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def join_surrogate(str high, chunk, bint final):
+def join_surrogate(str high, chunk: _Text, bint final) -> tuple[_Text, str | None]:
     """(the chunk to take now, what to hold): `high` is what the last chunk ended with, a high surrogate, or None; the low
     one may begin this chunk, and another high one may end it."""
     if not PyUnicode_Check(chunk):  # bytes cannot continue a surrogate pair: the high half is a lone one

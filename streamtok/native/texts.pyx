@@ -79,7 +79,7 @@ cdef class Texts:
     """str and buffers of bytes, in order. trusted: all of it is certainly valid UTF-8. TypeError for anything else.
 
     texts[i] is a buffer of the UTF-8 of text i, made anew where it is a str that is not ASCII: for what is rare."""
-    def __cinit__(self, list texts=None):
+    def __cinit__(self, list texts: list[Any] | None = None):
         cdef Py_ssize_t i
         self.trusted = True
         if texts is None:
@@ -128,12 +128,12 @@ cdef class Texts:
     def __len__(self):
         return self.count
 
-    def __getitem__(self, Py_ssize_t i):
+    def __getitem__(self, Py_ssize_t i) -> Any:
         if not 0 <= i < self.count:
             raise IndexError(i)
         return self.units(i, 0, <Py_ssize_t>self.entries[i].n)
 
-    def units(self, Py_ssize_t i, Py_ssize_t start, Py_ssize_t end):
+    def units(self, Py_ssize_t i, Py_ssize_t start, Py_ssize_t end) -> Any:
         """The UTF-8 of the bytes, or characters, start .. end - 1 of text i, as a buffer."""
         cdef Entry *entry = &self.entries[i]
         cdef Memory memory
@@ -151,14 +151,14 @@ cdef class Texts:
         return result
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Bytes of all texts, or characters of each that is a str and not ASCII."""
         cdef size_t all = 0
         for i in range(self.count):
             all += self.entries[i].n
         return all
 
-    def facts(self, sizes, widths):
+    def facts(self, sizes: _Data, widths: _Data):
         """Fills two writable buffers of int64, an item a text: how many bytes or characters it has, and how many bytes of UTF-8 one
         of them may have: 1 of bytes, 2, 3 or 4 of characters."""
         cdef Items size_items = items_of(sizes, sizeof(int64_t), True), width_items = items_of(widths, sizeof(int64_t), True)
@@ -171,7 +171,7 @@ cdef class Texts:
             to_sizes[i] = <int64_t>self.entries[i].n
             to_widths[i] = <int64_t>most_bytes(self.entries[i].width)
 
-    def count_units(self):
+    def count_units(self) -> int:
         """How many bytes, or characters, all texts have."""
         cdef Py_ssize_t i
         cdef size_t count = 0
@@ -179,7 +179,7 @@ cdef class Texts:
             count += self.entries[i].n
         return count
 
-    def most(self):
+    def most(self) -> tuple[int, int]:
         """(bytes of UTF-8 that all texts may have, blocks of 64 bytes that they may take if each begins with one of its own)."""
         cdef Py_ssize_t i
         cdef size_t size, total = 0, blocks = 0
@@ -189,7 +189,7 @@ cdef class Texts:
             blocks += (size + BLOCK - 1) // BLOCK
         return total, blocks
 
-    def part(self, Py_ssize_t first, Py_ssize_t last):
+    def part(self, Py_ssize_t first, Py_ssize_t last) -> Texts:
         """The texts first .. last - 1."""
         cdef Texts made
         if not 0 <= first <= last <= self.count:
@@ -198,7 +198,7 @@ cdef class Texts:
         made.entries, made.count, made.is_part, made.owner, made.trusted = self.entries + first, last - first, True, self, self.trusted
         return made
 
-    def cut(self, spans):
+    def cut(self, spans: _Data) -> Texts:
         """The pieces (text, start, end), in bytes or characters of the text: rows of three int64, as a buffer."""
         cdef Numbers numbers = numbers_of(spans)
         cdef const int64_t *rows = numbers.data
@@ -218,7 +218,7 @@ cdef class Texts:
             made.entries[i].shared = entry.shared
         return made
 
-    def replaced(self, dict others):
+    def replaced(self, dict others: dict[int, bytes]) -> Texts:
         """The same texts, but others[i] in place of text i: bytes of valid UTF-8."""
         cdef Texts made = Texts.__new__(Texts)
         cdef Py_ssize_t i
@@ -232,7 +232,7 @@ cdef class Texts:
         made.owner, made.trusted = (self, others.copy()), self.trusted
         return made
 
-    def mended(self):
+    def mended(self) -> Texts:
         """The same texts without surrogates, as encode() replaces them. They are copies, where they have to be."""
         texts = []
         for i in range(self.count):
@@ -337,7 +337,7 @@ cdef class Layout:
         batch.begin(self.groups, self.group_count, self)
         return batch
 
-    def measure(self):
+    def measure(self) -> Batch | None:
         """Finds out how many bytes the texts have, at once, or a Batch does it."""
         cdef size_t i, characters = 0
         if not self.has_characters:
@@ -347,7 +347,7 @@ cdef class Layout:
             characters += self.tasks[i].n if self.tasks[i].width else 0
         return self._do(CONVERTED * characters)
 
-    def sizes(self, sizes):
+    def sizes(self, sizes: _Data):
         """Fills a writable buffer of int64, an item a text, with the bytes that it has. Raises HasSurrogates."""
         cdef Items items = items_of(sizes, sizeof(int64_t), True)
         cdef int64_t *to = <int64_t *>items.data
@@ -358,7 +358,7 @@ cdef class Layout:
         for i in range(self.texts.count):
             to[i] = <int64_t>self._size(i, &at)
 
-    def size(self):
+    def size(self) -> int:
         """Bytes of all texts. Raises HasSurrogates."""
         cdef size_t at = 0, size = 0
         cdef Py_ssize_t i
@@ -379,7 +379,7 @@ cdef class Layout:
             at[0] += 1
         return size
 
-    def write(self, room):
+    def write(self, room: _Data) -> Batch | None:
         """Writes all bytes, at once, or a Batch does it. room: a writable buffer of as many bytes or more; ValueError if it has
         less."""
         cdef size_t i, total = 0, work = 0
@@ -397,7 +397,7 @@ cdef class Layout:
         finally:
             PyBuffer_Release(&view)
 
-    def count_blocks(self):
+    def count_blocks(self) -> int:
         """How many blocks of 64 bytes the texts take, each from one of its own on. Raises HasSurrogates."""
         cdef size_t at = 0, blocks = 0
         cdef Py_ssize_t i
@@ -405,7 +405,7 @@ cdef class Layout:
             blocks += (self._size(i, &at) + BLOCK - 1) // BLOCK
         return blocks
 
-    def write_blocks(self, room, rows):
+    def write_blocks(self, room: _Data, rows: _Data) -> Batch | None:
         """Writes all texts as kernels take them, at once, or a Batch does it: the blocks; a mark for each, a byte; and where each row
         begins, a number of 64 bits that counts blocks. Marks and rows begin at multiples of 16 bytes.
 

@@ -19,7 +19,7 @@ from .matcher cimport Matcher
 from .text import FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error
 
-TIES = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}
+TIES: dict[str, int] = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}
 
 
 cdef int check(st_status status) except -1:
@@ -40,7 +40,7 @@ cdef class Counter:
     cdef Pattern pattern
     cdef Matcher special
 
-    def __cinit__(self, pattern, Matcher special):
+    def __cinit__(self, pattern: _How, Matcher special):
         st_train_counter_init(&self.counter)
         self.pattern = pattern_of(pattern)
         self.special = special
@@ -53,11 +53,11 @@ cdef class Counter:
             raise learner_busy_error("Counter")
         return 0
 
-    def count(self, source):
+    def count(self, source: _Text):
         """Counts the pieces of a str, or of a buffer of UTF-8, that splits independently of all other text."""
         self.count_all([source])
 
-    def count_all(self, list sources not None):
+    def count_all(self, list sources not None: list[_SomeText]):
         """Counts the pieces of many texts, each a str or a buffer of UTF-8 that splits independently of all other text."""
         cdef size_t count = len(sources), held = 0
         cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
@@ -95,7 +95,7 @@ cdef class Counter:
             raise invalid_utf8_error(bytes(owners[i - 1]), error.start, error.end, FAULTS[error.fault])
         return check(status)
 
-    def count_spans(self, bytes text not None, spans not None):
+    def count_spans(self, bytes text not None: builtins.bytes, spans not None: _Data):
         """Counts text[a:b] for each row (a, b) of an int64 buffer."""
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
         cdef st_status status
@@ -110,7 +110,7 @@ cdef class Counter:
         check_scope(&scope)
         check(status)
 
-    def add(self, data not None, starts not None, lengths not None, counts not None):
+    def add(self, data not None: _Data, starts not None: _Data, lengths not None: _Data, counts not None: _Data):
         """Adds pieces counted elsewhere: the bytes of each in `data` by where it starts (uint64) and its length (uint32),
         and its count (uint64). ValueError: that is not what the buffers hold."""
         cdef Py_buffer views[4]
@@ -134,7 +134,7 @@ cdef class Counter:
                 PyBuffer_Release(&views[i])
         check(status)
 
-    def write(self, size_t parts=1):
+    def write(self, size_t parts=1) -> list[builtins.bytes]:
         """The pieces as records, in so many parts (a power of two); a piece is always in the same part."""
         cdef st_bytes *buffers
         cdef st_status status
@@ -161,7 +161,7 @@ cdef class Counter:
             st_free(buffers)
         return result
 
-    def read(self, records not None):
+    def read(self, records not None: _Data):
         """Adds records that write() made. ValueError: they are damaged."""
         cdef st_status status
         cdef Py_buffer view
@@ -186,7 +186,7 @@ cdef class Counter:
         st_flag_lower(&self.busy)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Memory in bytes, with what the next growth takes for a moment."""
         self._enter()
         result = st_train_table_size(&self.counter.table)
@@ -194,18 +194,18 @@ cdef class Counter:
         return result
 
     @property
-    def distinct(self):
+    def distinct(self) -> int:
         self._enter()
         result = self.counter.table.short_count + self.counter.table.long_count
         st_flag_lower(&self.busy)
         return result
 
     @property
-    def pieces(self):
+    def pieces(self) -> int:
         return st_number_read(&self.counter.pieces)
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         return st_number_read(&self.counter.bytes)
 
 
@@ -218,7 +218,7 @@ cdef class Trainer:
     cdef int busy
     cdef readonly bint laid_out
 
-    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties, uint32_t longest, uint64_t frequency):
+    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties: str, uint32_t longest, uint64_t frequency):
         cdef st_train_options options
         if sorted(alphabet) != list(range(256)) or wanted < 256:
             raise ValueError("the alphabet has each of the 256 bytes once, and as many tokens are wanted at least")
@@ -244,10 +244,10 @@ cdef class Trainer:
         self.trainer.index.most_lists = places
         st_flag_lower(&self.busy)
 
-    def measure(self, records not None):
+    def measure(self, records not None: _Data):
         self._take(records, 0)
 
-    def place(self, records not None):
+    def place(self, records not None: _Data):
         self._take(records, 1)
 
     cdef int _take(self, records, bint placing) except -1:
@@ -294,7 +294,7 @@ cdef class Trainer:
         st_trainer_begin(&self.trainer, least)
         st_flag_lower(&self.busy)
 
-    def run(self, size_t merges, uint64_t work):
+    def run(self, size_t merges, uint64_t work) -> bool:
         """Makes up to `merges` merges, fewer once `work` places were read. Returns True when there is nothing left to do."""
         cdef st_status status
         cdef bint done
@@ -309,7 +309,7 @@ cdef class Trainer:
     # ---- what it has learned ----
 
     @property
-    def count(self):
+    def count(self) -> int:
         """Tokens, the 256 bytes included."""
         self._enter()
         result = self.trainer.tokens.count
@@ -317,7 +317,7 @@ cdef class Trainer:
         return result
 
     @property
-    def last_count(self):
+    def last_count(self) -> int:
         """How often the pair of the last merge was seen."""
         self._enter()
         result = self.trainer.last_count
@@ -325,7 +325,7 @@ cdef class Trainer:
         return result
 
     @property
-    def least(self):
+    def least(self) -> int:
         """For begin(), when the state goes on elsewhere."""
         self._enter()
         result = self.trainer.index.least
@@ -333,14 +333,14 @@ cdef class Trainer:
         return result
 
     @property
-    def pieces(self):
+    def pieces(self) -> int:
         self._enter()
         result = self.trainer.text.pieces
         st_flag_lower(&self.busy)
         return result
 
     @property
-    def places(self):
+    def places(self) -> int:
         """4 bytes each: what the text takes."""
         self._enter()
         result = self.trainer.text.places
@@ -348,14 +348,14 @@ cdef class Trainer:
         return result
 
     @property
-    def searched(self):
+    def searched(self) -> int:
         """Places looked at by searches of the whole text, for benchmarks."""
         self._enter()
         result = self.trainer.index.searched
         st_flag_lower(&self.busy)
         return result
 
-    def token(self, size_t token):
+    def token(self, size_t token) -> bytes:
         """The bytes of a token."""
         cdef st_train_tokens *tokens = &self.trainer.tokens
         self._enter()
@@ -366,7 +366,7 @@ cdef class Trainer:
         finally:
             st_flag_lower(&self.busy)
 
-    def merge(self, size_t token):
+    def merge(self, size_t token) -> tuple[int, int]:
         """(left, right): the two tokens that a learned one was merged of."""
         cdef st_train_key pair
         self._enter()
@@ -380,7 +380,7 @@ cdef class Trainer:
 
     # ---- the state, to go on elsewhere ----
 
-    def ranges(self):
+    def ranges(self) -> bytes:
         """The pieces by count: three uint64 a range in this machine's order, the count and twice the place behind it."""
         cdef st_train_text *text = &self.trainer.text
         self._enter()
@@ -389,7 +389,7 @@ cdef class Trainer:
         finally:
             st_flag_lower(&self.busy)
 
-    def take(self, pairs not None, uint64_t least, uint64_t last_count):
+    def take(self, pairs not None: _Data, uint64_t least, uint64_t last_count):
         """Merges that were learned elsewhere, as left << 32 | right in uint64, behind those that are known."""
         cdef Py_buffer view
         self._enter()
@@ -421,7 +421,7 @@ cdef class Trainer:
             raise ValueError(f"({left}, {right}) are no tokens that a merge could join here")
         return check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
 
-    def save(self, size_t start, size_t n):
+    def save(self, size_t start, size_t n) -> bytes:
         """The tokens in the text at places start to start + n, as uint32 in this machine's order."""
         cdef size_t places
         self._enter()
@@ -433,7 +433,7 @@ cdef class Trainer:
         finally:
             st_flag_lower(&self.busy)
 
-    def load(self, size_t start, data not None):
+    def load(self, size_t start, data not None: _Data):
         """Puts back what save() gave."""
         cdef Py_buffer view
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -9,11 +9,12 @@ cdef class Vocab:
     cdef st_vocab *vocab
     cdef st_names names  # points into the three objects below
     cdef bytes name_bytes, name_starts, name_ids
-    cdef readonly dict special_tokens
+    cdef readonly dict special_tokens  #: dict[str, int]
     cdef PyObject **ints  # see list_of
     cdef size_t int_count
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
-    cdef public str path  # of the file that the image is mapped from
+    # Of the file that the image is mapped from.
+    cdef public str path  #: str | None
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, str model,
                 bytes own)

@@ -63,8 +63,11 @@ cdef class Vocab:
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
     further ids to decode. model: the name of its model (model.pyx); where it does not merge, of the splits only that of a silent
     token counts. own: what the model keeps with the vocabulary."""
-    def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None, bint any_order=False, dict others=None, str model not None="bpe", bytes own=None):
+    def __cinit__(
+        self, bytes blob, lengths: _Data | None, ranks: _Data | None, splits: _Data | None, dict special_tokens not None: dict[str, int],
+        uint32_t dense_side=0, tuple words: tuple[bytes, bytes] | None = None, image: _Data | None = None, bint any_order=False,
+        dict others: dict[int, bytes] | None = None, str model not None="bpe", bytes own=None,
+    ):
         if image is None:
             self._build(blob, lengths, ranks, splits, dense_side, words, any_order, model, own)
         else:
@@ -147,12 +150,12 @@ cdef class Vocab:
         if status:
             raise VocabularyError(st_strerror(status).decode())
 
-    def to_image(self, bint whole_tokens=False):
+    def to_image(self, bint whole_tokens=False) -> bytes:
         """All tables as bytes, ready to be mapped: what the argument `image` takes, also in another process. whole_tokens:
         as a GPU needs them (csrc/image/image.h)."""
         return self.write_image(bytes, whole_tokens)
 
-    def write_image(self, write, bint whole_tokens=False):
+    def write_image(self, write: Callable[[memoryview], _T], bint whole_tokens=False) -> _T:
         """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made."""
         cdef st_bytes out
         cdef st_status status
@@ -167,7 +170,7 @@ cdef class Vocab:
         finally:
             st_bytes_free(&out)
 
-    def to_packed(self):
+    def to_packed(self) -> tuple[bytes, bytes, bytes | None, bytes]:
         """(blob, lengths, ranks, splits) that make the same tokens again; no token has more than 255 bytes."""
         cdef const st_vocab *v = self.vocab
         cdef uint32_t i, left
@@ -184,7 +187,7 @@ cdef class Vocab:
         ranks = None if v.identity else PyBytes_FromStringAndSize(<const char *>v.ids, <Py_ssize_t>(4 * v.count))
         return blob, lengths, ranks, splits
 
-    def to_merged(self):
+    def to_merged(self) -> tuple[bytes, bytes, bytes, bytes]:
         """(blob, lengths, ids, splits) by index, uint32 as bytes: what the constructor takes with any_order set."""
         cdef const st_vocab *v = self.vocab
         cdef uint32_t i
@@ -203,7 +206,7 @@ cdef class Vocab:
         return blob, lengths, PyBytes_FromStringAndSize(<const char *>v.ids, <Py_ssize_t>size), splits
 
     @staticmethod
-    def image_header(bytes image not None):
+    def image_header(bytes image not None) -> tuple[dict[str, int], list[int], dict[str, tuple[int, int]]]:
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
         byte, and (start, size) of each section in bytes, by the names of image/image.h."""
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
@@ -242,53 +245,53 @@ cdef class Vocab:
         self.names.count = len(by_id)
 
     @property
-    def highest_id(self):
+    def highest_id(self) -> int:
         return st_vocab_highest(self.vocab)
 
     @property
-    def highest_other(self):
+    def highest_other(self) -> int:
         """The highest id that a special token or another token that no text becomes has; 0 without any."""
         return (<const uint32_t *>self.names.ids)[self.names.count - 1] if self.names.count else 0
 
-    def other_ids(self):
+    def other_ids(self) -> list[int]:
         """The ids of special tokens and of others that no text becomes, in a list, ascending."""
         cdef size_t i
         return [(<const uint32_t *>self.names.ids)[i] for i in range(self.names.count)]
 
     @property
-    def count(self):
+    def count(self) -> int:
         return self.vocab.count - self.vocab.fragments
 
     @property
-    def fragments(self):
+    def fragments(self) -> int:
         """Beginnings of characters that merging makes and no id stands for, or bytes that no text holds (csrc/vocab/vocab.h)."""
         return self.vocab.fragments
 
     @property
-    def unreachable(self):
+    def unreachable(self) -> int:
         return self.vocab.unreachable
 
     @property
-    def model(self):
+    def model(self) -> str:
         """The name of the model: that which was asked for, or "characters" where merging can leave the beginning of a character,
         in whose place the encoder puts the ids of its bytes."""
         return self.vocab.model.name.decode()
 
     @property
-    def own(self):
+    def own(self) -> bytes | None:
         """What the model keeps with the vocabulary, or None."""
         return PyBytes_FromStringAndSize(<const char *>self.vocab.own, <Py_ssize_t>self.vocab.own_size) if self.vocab.own_size else None
 
     @property
-    def monotone(self):
+    def monotone(self) -> bool:
         return bool(self.vocab.monotone)
 
-    def find(self, bytes token not None):
+    def find(self, bytes token not None) -> int | None:
         """The id of an ordinary token's bytes, or None."""
         cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
         return None if index == ST_NONE or self.vocab.ids[index] >= ST_FIRST_FRAGMENT else self.vocab.ids[index]
 
-    def cuts(self, bytes piece not None):
+    def cuts(self, bytes piece not None) -> list[int]:
         """Offsets inside a piece (UTF-8) at which no token spans the border, ascending (csrc/cut/cuts.h). MemoryError without
         memory for their tables."""
         cdef const st_cuts *cuts = st_vocab_cuts(self.vocab)
@@ -302,7 +305,7 @@ cdef class Vocab:
             offsets += [borders[i] for i in range(found)]
         return offsets
 
-    def merge(self, bytes data not None):
+    def merge(self, bytes data not None) -> list[int]:
         """A list of ids of bytes by the definition of the model alone: not even a token is looked up as a whole."""
         cdef st_workspace *workspace = st_workspace_borrow(self.vocab)
         cdef st_ids out
@@ -324,7 +327,7 @@ cdef class Vocab:
             st_workspace_return(self.vocab, workspace)
             st_ids_free(&out)
 
-    def token_starts(self, bytes piece not None):
+    def token_starts(self, bytes piece not None) -> list[int] | None:
         """Where in a piece the bytes begin that each of its ids stands for, in a list; None where the model keeps its bytes, so that
         the sizes of the tokens tell."""
         cdef st_ids out
@@ -340,7 +343,7 @@ cdef class Vocab:
         finally:
             st_ids_free(&out)
 
-    def token_bytes(self, token):
+    def token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError if it is unknown."""
         cdef size_t n = 0
         cdef uint32_t value = PyNumber_Index(token)  # Cython's own conversion would accept a float
@@ -350,4 +353,4 @@ cdef class Vocab:
         return PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)
 
 
-IMAGE_VERSION = ST_IMAGE_VERSION
+IMAGE_VERSION: int = ST_IMAGE_VERSION

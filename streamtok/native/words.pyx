@@ -20,8 +20,9 @@ cdef tuple bytes_of_both(const st_bytes *words, const st_bytes *lengths):
             PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
 
 
-def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
-                   unsigned shift, unsigned least):
+def read_word_list(
+    bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *, unsigned shift, unsigned least,
+) -> tuple[bytes, bytes]:
     """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
     cdef st_word_list packed
     cdef st_bytes words, lengths
@@ -67,7 +68,7 @@ cdef st_status choose(const st_vocab *vocab, st_pattern pattern, const uint8_t *
     return status
 
 
-def room_for_words(Vocab vocab not None, size_t least):
+def room_for_words(Vocab vocab not None, size_t least) -> int:
     """How many words there is room for in the smallest table of pieces that holds the tokens and `least` words."""
     cdef const st_vocab *v = vocab.vocab
     cdef size_t tokens = 0
@@ -77,7 +78,9 @@ def room_for_words(Vocab vocab not None, size_t least):
     return st_piece_table_room(tokens + least) - tokens
 
 
-def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not None, bytes lengths not None, size_t most):
+def chosen_words(
+    Vocab vocab not None, Pattern pattern not None, bytes words not None, bytes lengths not None, size_t most,
+) -> tuple[bytes, bytes]:
     """(words joined, a byte of length each) of the first `most` of the words, given alike, that the pattern gives as one piece
     and that are no token: what the argument `words` of Vocab takes to gain from it."""
     cdef st_bytes found, sizes

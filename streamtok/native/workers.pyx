@@ -242,7 +242,7 @@ cdef class Batch:
             PyThread_release_lock(pool.lock)
         return 0
 
-    def done(self):
+    def done(self) -> bool:
         cdef Pool *pool = self.work.pool
         cdef bint result
         if self.is_elsewhere():
@@ -323,7 +323,7 @@ cdef Batch begin_copy(void *target, const void *source, size_t n):
     return begun(Stretches.__new__(Stretches), target, source, n)
 
 
-def copy(target not None, source not None):
+def copy(target not None: _Data, source not None: _Data) -> Batch | None:
     """Copies one buffer of bytes to another one of its size: at once, and then the result is None; or a Batch does it. ValueError if
     the sizes differ."""
     cdef Stretches made = Stretches.__new__(Stretches)
@@ -334,14 +334,14 @@ def copy(target not None, source not None):
     return begun(made, made.target.buf, made.source.buf, <size_t>made.target.len)
 
 
-def clear(target not None):
+def clear(target not None: _Data) -> Batch:
     """Fills a buffer of bytes with zeros: a Batch does it."""
     cdef Stretches made = Stretches.__new__(Stretches)
     made.hold(target, None)
     return begun(made, made.target.buf, NULL, <size_t>made.target.len)
 
 
-def thread_count():
+def thread_count() -> int:
     """How many threads there are."""
     cdef Pool *pool = pool_of_process()
     cdef int count
