@@ -15,8 +15,9 @@ their verdict is "loads".
 
 The table has a row for each file: its kind, the verdict, and the reason or the first difference. Verdicts: same;
 differs; loads, with nothing to compare; refused; both, if that library refuses it, too; failed, if it took too long,
-the process died, or the error is none that is documented. Totals follow, by kind. Exit status: 0 nothing differed or
-failed, 1 something did, 2 wrong usage.
+the process died, or the error is none that is documented. Totals follow, by kind. Where transformers is installed, its
+map of model types to classes follows: how many types a class stands for, and whether folders with the files of its slow
+tokenizer load, without a tokenizer.json. Exit status: 0 nothing differed or failed, 1 something did, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import pathlib
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -37,6 +38,7 @@ import model_campaign
 from model_campaign import Difference, attempt, check_all, same, streamed
 
 import streamtok
+from streamtok.model_files import folder, folder_sentences
 from streamtok.model_files.pieces import TYPES
 from streamtok.model_files.wire import Message
 
@@ -220,6 +222,43 @@ def tables(rows: Sequence[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+# ==== The map of transformers ====
+
+BACKENDS = ("TokenizersBackend", "MistralCommonBackend")
+"""Classes that take a tokenizer.json, or a tekken.json, as it is."""
+
+
+def weights(classes: Mapping[str, str | None]) -> list[tuple[str, int, str]]:
+    """(class, how many model types it stands for, what loads besides its tokenizer.json), the most first.
+
+    classes: model types -> classes."""
+    counts = collections.Counter(name.removesuffix("Fast") for name in classes.values() if name)
+    rows = []
+    for name, count in counts.most_common():
+        found = "the file decides" if name in BACKENDS else SLOW.get(name, "nothing else")
+        rows.append((name, count, found))
+    return rows
+
+
+SLOW = dict.fromkeys(folder.CLASSES, "vocab.json, merges.txt") | dict.fromkeys(folder.OF_WORDS, "vocab.txt")
+SLOW |= {name: kind.file for name, kind in folder_sentences.KINDS.items()}
+
+
+def table_of_weights() -> str:
+    """The map of the transformers that is installed, as Markdown; "" where none is."""
+    try:
+        from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+    except ImportError:
+        return ""
+    rows = weights(TOKENIZER_MAPPING_NAMES)
+    lines = ["", "| class of transformers | model types | loads, besides a tokenizer.json |", "|---|--:|---|"]
+    lines += [f"| {name} | {count} | {found} |" for name, count, found in rows]
+    total, slow = sum(row[1] for row in rows), sum(row[1] for row in rows if row[0] in SLOW)
+    files = sum(row[1] for row in rows if row[0] in BACKENDS)
+    lines.append(f"| {len(rows)} classes | {total} | {slow} by slow files, {files} by the file that is there |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
@@ -238,6 +277,7 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         rows = list(pool.map(lambda found: alone(*found, options), files(options.folder)))
     print(tables(rows))
+    print(table_of_weights())
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return int(any(row["verdict"] in WORST for row in rows))

@@ -65,11 +65,21 @@ _ROBERTA_TOKENS = {
 _ROBERTA = _Pairs(None, _WITH_REGEX, _ROBERTA_TOKENS, ("cls_token", "sep_token"))
 
 
+_DEBERTA = {
+    "bos_token": "[CLS]",
+    "eos_token": "[SEP]",
+    "unk_token": "[UNK]",
+    "pad_token": "[PAD]",
+    "mask_token": "[MASK]",
+}
+_DEBERTA |= {"sep_token": "[SEP]", "cls_token": "[CLS]"}
+
+
 def _split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
 
 
-_CLASSES = {
+CLASSES = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
     "GPTNeoXTokenizer": _GPT2._replace(normalizer={"type": "NFC"}, named={**_GPT2.named, "pad_token": "<|padding|>"}),
@@ -82,6 +92,7 @@ _CLASSES = {
     **dict.fromkeys(
         ("RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer"), _ROBERTA
     ),
+    "DebertaTokenizer": _ROBERTA._replace(named=_DEBERTA),
     "CLIPTokenizer": _Pairs(
         {
             "type": "Sequence",
@@ -224,7 +235,7 @@ def _class_of(config: Field) -> str:
 
 def _takes_blank(config: Field) -> bool:
     name = _class_of(config)
-    return name in _CLASSES and (_CLASSES[name].blank or name == "Qwen2Tokenizer")
+    return name in CLASSES and (CLASSES[name].blank or name == "Qwen2Tokenizer")
 
 
 def _check_blank(config: Field, model: Model) -> None:
@@ -251,12 +262,12 @@ def _read_pair(folder: str, read: Reader) -> Model:
             'tokenizer_class: for GPT-2\'s way write {"tokenizer_class": "GPT2Tokenizer"} there',
             folder,
         )
-    if _class_of(config) not in _CLASSES:
+    if _class_of(config) not in CLASSES:
         raise config.member("tokenizer_class").refused(
             f"what {shown(_class_of(config))} makes of vocab.json and merges.txt is not known here, as it is of "
-            f"{', '.join(_CLASSES)}; save the tokenizer with its tokenizer.json"
+            f"{', '.join(CLASSES)}; save the tokenizer with its tokenizer.json"
         )
-    made = _CLASSES[_class_of(config)]
+    made = CLASSES[_class_of(config)]
     pre_tokenizer = made.pre_tokenizer
     if flag_of(config, "add_prefix_space", False):
         if not made.blank:
@@ -298,7 +309,7 @@ def _merges(path: str) -> list[str]:
 
 # ==== vocab.txt ====
 
-_OF_WORDS = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
+OF_WORDS = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 _WORD_TOKENS = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",
@@ -312,10 +323,10 @@ def _read_words(folder: str, read: Reader) -> Model:
     """The model of a vocab.txt, a line a token, as the class that tokenizer_config.json names makes it."""
     path = os.path.join(folder, "vocab.txt")
     config = json_of(folder, "tokenizer_config.json")
-    if config is None or _class_of(config) not in _OF_WORDS:
+    if config is None or _class_of(config) not in OF_WORDS:
         raise VocabularyError(
             f"vocab.txt does not say how text is split, which tokenizer_config.json does by its tokenizer_class: "
-            f"{', '.join(_OF_WORDS)} are known here",
+            f"{', '.join(OF_WORDS)} are known here",
             folder,
         )
     lines = text_of(read_file(path), path).split("\n")

@@ -247,7 +247,7 @@ _ROBERTA = _around("bos_token", "text", "eos_token")
 _PIECES, _FAIRSEQ_PIECES = "spiece.model", "sentencepiece.bpe.model"
 _XLMR = _Kind(_FAIRSEQ_PIECES, _FAIRSEQ, _fairseq(), _map_alone, _words_or_not, _ROBERTA, 3)
 _ALL_LANGUAGES = _LANGUAGES + _LATER_LANGUAGES
-_KINDS = {
+KINDS = {
     "T5Tokenizer": _Kind(
         _PIECES, _T5, _with_sentinels, _map_alone, _words, _around("text", "eos_token"), 2, extras=_sentinels
     ),
@@ -294,14 +294,14 @@ def read_sentences(folder: str, read: _Read, class_of: Callable[[Field], str]) -
     """The model of a folder with a .model, as the class that tokenizer_config.json names makes it. VocabularyError."""
     config = json_of(folder, "tokenizer_config.json")
     name = "" if config is None else class_of(config)
-    if config is None or name not in _KINDS:
+    if config is None or name not in KINDS:
         raise VocabularyError(
             f"what {shown(name) if name else 'the class'} of transformers makes of a .model is not known here, as it "
-            f"is of the tokenizer_class {', '.join(_KINDS)} in tokenizer_config.json; give the .model itself for the "
+            f"is of the tokenizer_class {', '.join(KINDS)} in tokenizer_config.json; give the .model itself for the "
             "ids of SentencePiece",
             folder,
         )
-    kind = _KINDS[name]
+    kind = KINDS[name]
     path = os.path.join(folder, kind.file)
     if not os.path.isfile(path):
         raise VocabularyError(f"{name} reads {kind.file}, which is not there", folder)

@@ -139,7 +139,7 @@ def test_places_of_tokens(tmp_path):
     assert [vocab["Camembert"][text] for text in ("<pad>", "<unk>", "<s>", "<mask>")] == [1, 3, 5, 504]
 
 
-PAIRS = ("Roberta", "Bart", "GPT2", "GPTNeoX", "CodeGen", "Qwen2", "CLIP")
+PAIRS = ("Roberta", "Bart", "Deberta", "GPT2", "GPTNeoX", "CodeGen", "Qwen2", "CLIP")
 MASK = {"content": "<mask>", "lstrip": True, "rstrip": False, "normalized": False, "single_word": False}
 
 
