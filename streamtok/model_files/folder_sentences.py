@@ -198,7 +198,8 @@ def _quotes(charsmap: dict[str, Any] | None, keeps: bool, lower: bool) -> list[d
 def _deberta(config: Field, charsmap: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [
         *[{"type": "Lowercase"}] * flag_of(config, "do_lower_case", False),
-        _replace({"Regex": r"\s{2,}|[\n\r\t]"}, " "),
+        _replace({"Regex": r"\s{2,}"}, " "),  # transformers has both in one: what one of them leaves, the other takes
+        _replace({"Regex": r"[\n\r\t]"}, " "),
         {"type": "NFC"},
         {"type": "Strip", "strip_left": False, "strip_right": True},
     ]

@@ -35,6 +35,14 @@ MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {  # file, 
         {"do_lower_case": False, "keep_accents": True},
         0,
     ),
+    "DebertaV2": (
+        "spm.model",
+        UNIGRAM
+        | {f"{name}_id": i for i, name in enumerate(("pad", "bos", "eos", "unk"))}
+        | {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"},
+        {},
+        0,
+    ),
     "XLNet": ("spiece.model", UNIGRAM | {"control_symbols": "<cls>,<sep>,<pad>,<mask>,<eod>,<eop>"}, {}, 0),
     "XLMRoberta": (FAIRSEQ, UNIGRAM, {}, 1),
     "Camembert": (FAIRSEQ, UNIGRAM, {}, 4),
@@ -102,7 +110,10 @@ def same(folder: Any, more: tuple[str, ...] = ()) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_of_sentencepiece(tmp_path, name):
     file, options, config, _ = MODELS[name]
-    same(write(tmp_path / "a", f"{name}Tokenizer", config, {file: trained(**options)}), ("en_XX", "[INST]", "<x>"))
+    same(
+        write(tmp_path / "a", f"{name}Tokenizer", config, {file: trained(**options)}),
+        ("en_XX", "[INST]", "<x>", "\t", " \t\n ", "a\n"),
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
