@@ -14,6 +14,7 @@ import pickle
 import random
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import hypothesis.strategies as st
@@ -25,6 +26,8 @@ from longest_match import BYTES, longest
 
 import streamtok
 from streamtok import batch
+from streamtok.bundled.characters import BYTE_NAMES
+from streamtok.bundled.scored import Scored, pack_scored
 
 Options = dict[str, Any]
 Outcome = Any  # a list of ids, or what error_of gives
@@ -128,6 +131,42 @@ def by_longest(pattern: str | None, engine: str = "fast") -> Row:
     return Row("", enc, Definition(TINY_NAMES, pattern, lambda piece: longest(tokens, piece)))
 
 
+SCORES = {
+    token: float(-(len(token) % 3)) for token in ("ab", "abc", "bc", "  ", " a", "aa", "aaaa", "'s", "é", "中", "aé")
+}
+SCORES |= {chr(point): 0.0 for point in range(32, 127) if chr(point) not in "xZ9"}
+
+
+def joined_by_scores(text: str) -> list[str]:
+    """The neighbours with the highest score are joined, the leftmost of equal ones first."""
+    parts = list(text)
+    while pairs := [(-SCORES[a + b], i) for i, (a, b) in enumerate(pairwise(parts)) if a + b in SCORES]:
+        at = min(pairs)[1]
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
+
+
+def by_scores(pattern: str | None, engine: str = "fast") -> Row:
+    """SentencePiece's BPE with equal scores; what is no token becomes the tokens of its bytes."""
+    texts = ["<unk>", *BYTE_NAMES, *SCORES]
+    sizes = np.array([len(text.encode()) for text in texts], np.int64)
+    scores = np.array([SCORES.get(text, 0.0) for text in texts])
+    silent = np.arange(len(texts)) <= len(BYTE_NAMES)
+    ids, of_bytes = np.arange(len(texts), dtype=np.uint32), list(range(1, 257))
+    tokens = Scored("".join(texts).encode(), sizes, ids, scores, silent, 0, 0.0, of_bytes, False, True)
+    arguments = {"pat_str": pattern, "mergeable_ranks": pack_scored(tokens, "sentencepairs"), "engine": engine}
+    enc = quietly(lambda: streamtok.Encoding("tiny", special_tokens=TINY_NAMES, **arguments))
+    known = {text: i for i, text in enumerate(texts) if text in SCORES}
+
+    @functools.lru_cache(1000)
+    def model(piece: bytes) -> list[int]:
+        parts = joined_by_scores(piece.decode())
+        found = ([known[part]] if part in known else [1 + byte for byte in part.encode()] for part in parts)
+        return list(itertools.chain.from_iterable(found))
+
+    return Row("", enc, Definition(TINY_NAMES, pattern, model), False)
+
+
 def quietly(make: Callable[[], Any]) -> Any:
     import warnings
 
@@ -160,6 +199,8 @@ _MADE: dict[str, Callable[[], Row]] = {
     "tiny, marks for blanks": lambda: with_marks(CL100K),
     "tiny without pattern, marks for blanks": lambda: with_marks(None),
     "tiny without pattern, marks for blanks, reference": lambda: with_marks(None, "reference"),
+    "tiny by scores": lambda: by_scores(CL100K),
+    "tiny by scores, reference": lambda: by_scores(CL100K, "reference"),
     "longest": lambda: by_longest(CL100K),
     "longest without pattern": lambda: by_longest(None),
     "longest, a pattern of one's own": lambda: by_longest(WORDS),
