@@ -45,10 +45,10 @@ hypothesis.settings.load_profile(oracle.PROFILE)
 # Files that take ten seconds or more, the longest first. Several processes begin with them: --dist loadfile gives a
 # process a whole file, and one that is begun last would leave the others idle.
 LONG_FILES = (
-    *("platforms", "sanitizers", "gpu_source", "house", "gpu_face", "tiers", "gpu_kernels", "files_threads", "custom"),
-    *("interrupted", "matrix"),
-    *("gpu_decode", "gpu_rows", "unstable", "rivals", "memory", "interrupts", "stream_endless", "code_points"),
-    *("corpora", "files_crash", "docs_site", "examples"),
+    *("platforms", "house", "gpu_source", "sanitizers", "interrupted", "gpu_face", "matrix", "gpu_kernels", "merge"),
+    *("interrupts", "stream_endless", "files_threads", "custom", "tiers", "gpu_rows", "small_files", "normal", "gguf"),
+    *("unstable", "gpu_decode", "rivals", "memory", "code_points", "files_resume", "corpora", "model_campaign"),
+    *("files_crash", "docs_site", "examples"),
 )
 
 

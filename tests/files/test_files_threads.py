@@ -83,7 +83,7 @@ SPECIAL = ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}, {"allo
 def test_every_number_of_threads_writes_the_same_or_fails_alike(name, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     enc, rng = oracle.ours(name), random.Random(name)
-    for turn in range(60 if oracle.LONG else 30):
+    for turn in range(60 if oracle.LONG else 15):
         sources = []
         for index in range(rng.randint(1, 3)):
             data = nasty_bytes(rng, rng.choice((0, 50, 1000, 4000)), faults=turn % 3 == 0)
@@ -114,7 +114,7 @@ def test_threads_share_text_of_longest_match_without_cuts(seed, tmp_path, monkey
     monkeypatch.setattr(
         readers.TextReader, "_feed_joined", lambda *given: joined.append(feed_joined(*given)) or joined[-1]
     )
-    for _ in range(25):
+    for _ in range(25 if oracle.LONG else 10):
         parts = [
             "".join(rng.choices("aaabé", k=rng.choice((500, 3000)))),
             "a" * 2000,

@@ -85,7 +85,7 @@ def test_numbers_of_tables_are_those_that_were_generated(tables):
 
 
 @needs("tiktoken")
-@pytest.mark.slow
+@pytest.mark.long  # test_code_points.py compares each class with tiktoken's in every run
 def test_unicode_tables_are_what_tiktoken_gives():
     made_from_other("tiktoken", ROOT / "csrc" / "split" / "unicode_tables.h")
     run("tools/gen_unicode.py", "--check")
@@ -93,7 +93,7 @@ def test_unicode_tables_are_what_tiktoken_gives():
 
 
 @needs("tokenizers")
-@pytest.mark.slow
+@pytest.mark.long  # test_normal.py compares each character with tokenizers in every run
 def test_tables_of_normal_forms_are_what_tokenizers_gives():
     made_from_other("tokenizers", ROOT / "csrc" / "normal" / "normal_tables.h")
     run("tools/gen_normal.py", "--check")

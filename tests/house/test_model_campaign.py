@@ -18,7 +18,7 @@ import streamtok
 pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is the oracle here")
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "model_campaign.py"
-FILES = {"default": 200, "ci": 2000, "long": 20_000}[oracle.PROFILE]
+FILES = {"default": 100, "ci": 2000, "long": 20_000}[oracle.PROFILE]
 
 
 def test_random_files_give_what_the_reference_gives(tmp_path):

@@ -23,7 +23,7 @@ def all_lengths(monkeypatch):
     monkeypatch.setattr(inputs, "SHORT", 0)
 
 
-COUNT = {"default": 120, "ci": 600, "long": 6000}[oracle.PROFILE]
+COUNT = {"default": 60, "ci": 600, "long": 6000}[oracle.PROFILE]
 
 
 def both(made):

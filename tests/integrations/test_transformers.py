@@ -30,7 +30,7 @@ from twins import assert_same, assert_same_encodings, check_calls, outcome  # no
 from streamtok.integrations import inputs  # noqa: E402
 from streamtok.integrations.transformers import engine, patch, reasons, refresh, unpatch  # noqa: E402
 
-COUNT = {"default": 120, "ci": 600, "long": 6000}[oracle.PROFILE]
+COUNT = {"default": 60, "ci": 600, "long": 6000}[oracle.PROFILE]
 FOUR = transformers.__version__.startswith("4.")
 
 

@@ -14,7 +14,7 @@ from small_models import Both, Tokenizer, added, record, refusal
 from streamtok import VocabularyError
 from streamtok.native import library
 
-SETS = {"default": 60, "ci": 400, "long": 6000}[oracle.PROFILE]
+SETS = {"default": 30, "ci": 400, "long": 6000}[oracle.PROFILE]
 PIECES = [*("<a>", "<b>", "<", "<a", "a", "B", "ab", "_", " ", "  ", "\n", "\u3000"), "E\u0301", "ﬁ", "中", "\u0301"]
 NORMALIZERS = [
     None,

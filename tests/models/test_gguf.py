@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import made_models
+import oracle
 import pytest
 from gguf_files import gguf, of_bytes, value
 from gguf_files import text as head_text
@@ -66,7 +67,7 @@ def test_bpe_over_bytes(tmp_path, pre, order):
     both = Both.of(tmp_path, made)
     path = written(tmp_path, of_bytes(made, pre, bos_token_id=420, eos_token_id=420, add_bos_token=True), order=order)
     enc = Encoding.from_file(path)
-    same(enc, both, texts(1, 100, "<|end|>", "<x>", "õö", "hello"))
+    same(enc, both, texts(1, 100 if oracle.LONG or order == "<" else 10, "<|end|>", "<x>", "õö", "hello"))
     assert enc.prefix_ids.tolist() == [420] if hasattr(enc.prefix_ids, "tolist") else list(enc.prefix_ids) == [420]
     assert enc.encode("a", add_special_tokens=True) == [420, *enc.encode("a")]
     kept = Encoding.from_file(path, cache=True)

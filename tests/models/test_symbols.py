@@ -10,6 +10,7 @@ import random
 from typing import Any
 
 import numpy as np
+import oracle
 import pytest
 from small_models import TEXT, Both, refusal, texts
 
@@ -117,7 +118,10 @@ def all_ways(both: Both, given: list[str]) -> None:
 def test_what_is_no_token(tmp_path, kind):
     both = Both.of(tmp_path, KINDS[kind])
     rng = random.Random(kind)
-    all_ways(both, ["", *("".join(rng.choices(MORE, k=rng.choice((1, 2, 3, 5, 9)))) for _ in range(150))])
+    all_ways(
+        both,
+        ["", *("".join(rng.choices(MORE, k=rng.choice((1, 2, 3, 5, 9)))) for _ in range(150 if oracle.LONG else 75))],
+    )
 
 
 @pytest.mark.parametrize("kind", range(0, len(KINDS), 3))

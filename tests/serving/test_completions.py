@@ -9,7 +9,7 @@ import numpy as np
 import oracle
 import pytest
 
-COUNT = {"default": 150, "ci": 1_500, "long": 20_000}[oracle.PROFILE]
+COUNT = {"default": 75, "ci": 1_500, "long": 20_000}[oracle.PROFILE]
 ALPHABET = [*nasty.ALPHABET, "http://", "word", "ing", " tokeniz"]
 
 

@@ -14,7 +14,7 @@ from streamtok import Encoding
 from streamtok.patterns import CL100K
 
 NAMES = {"<a>": 60_001, "<a><b>": 60_002, "<b>": 60_003, "a><": 60_004, "<": 60_005, "<|end|>": 60_006, "é": 60_007}
-COUNT = {"default": 300, "ci": 3_000, "long": 30_000}[oracle.PROFILE]
+COUNT = {"default": 150, "ci": 3_000, "long": 30_000}[oracle.PROFILE]
 
 
 def defined(enc, segments: list[tuple[str, set[str]]]) -> tuple[list[int], list[int]]:

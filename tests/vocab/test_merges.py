@@ -26,7 +26,7 @@ from streamtok.native.vocab import Vocab
 
 tokenizers = pytest.importorskip("tokenizers", exc_type=ImportError)
 
-ROUNDS = int(os.environ.get("STREAMTOK_MERGE_LISTS", {"default": 250, "ci": 1000, "long": 20_000}[PROFILE]))
+ROUNDS = int(os.environ.get("STREAMTOK_MERGE_LISTS", {"default": 125, "ci": 1000, "long": 20_000}[PROFILE]))
 LETTER = {value: letter for letter, value in LETTERS.items()}
 BYTES = [bytes([value]) for value in range(256)]
 
