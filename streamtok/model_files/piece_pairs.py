@@ -238,12 +238,12 @@ def _by_scores(pieces: list[Piece], unknown: int, rules: Rules, whole: Message) 
 def _merges(pieces: list[Piece], rules: Rules) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Places (left, right, made), the highest score first; of one score the longest (_is_list)."""
     normal = {piece.text: place for place, piece in enumerate(pieces) if piece.kind == NORMAL}
-    rows = []
+    rows, find = [], normal.get
     by_score = sorted(normal.values(), key=lambda place: (-pieces[place].score, -len(pieces[place].text)))
     for made in by_score if rules.type == BPE else ():
         text = pieces[made].text
         for at in range(1, len(text)):
-            left, right = normal.get(text[:at]), normal.get(text[at:])
-            if left is not None and right is not None:
+            left = find(text[:at])
+            if left is not None and (right := find(text[at:])) is not None:
                 rows.append((left, right, made))
     return np.array(rows, np.int64).reshape(-1, 3)
