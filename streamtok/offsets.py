@@ -125,6 +125,10 @@ def _spans(encoding: Encoding, text: bytes) -> Places:
     return np.frombuffer(encoding._coder.piece_spans(text), np.int64).reshape(-1, 2)
 
 
+_PIECE_END = b"\xff"
+"""What stands behind each piece in a text that is divided before it is split (csrc/normal/normalizer.h)."""
+
+
 def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[tuple[int | None, bytes, Places]]:
     """(id, b"", characters) of a name, (None, text, characters) of what lies between two, as it is normalized: for each
     byte the number of the character in the given text that it comes from; for a name that of the first."""
@@ -147,7 +151,14 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
             if behind is not None:
                 part, again = behind.trace(part.decode(), start > 0 or first > 0)
                 places = places[again.tolist()]
-            yield None, part, character[places]
+            if behind is None or behind.behind is None:
+                yield None, part, character[places]
+                continue
+            at = 0
+            for piece in part.split(_PIECE_END)[:-1]:
+                made, again = behind.behind.trace(piece.decode())
+                yield None, made, character[places[at : at + len(piece)][again.tolist()]]
+                at += len(piece) + 1
 
 
 def _traced(encoding: Encoding, data: bytes, start: int, end: int) -> tuple[bytes, Places]:

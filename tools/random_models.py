@@ -46,14 +46,15 @@ def sequence(rng: random.Random, name: str, steps: list[Record]) -> Record | Non
 
 REPLACED = (
     *(r"\s+", r"\s", "[ab]", "a+", "x", r"\p{L}", r"\p{Mn}+", "[^a]", "xy", r"\n", " ", "[a\u0301]+"),
-    *("a|b", "(?i)a", " {2,}", "^a", ""),  # which are refused
+    *("a|b", "(?i)a", " {2,}", "^a", "ab|a+b?", r"\s+(?!\S)|'s", r"(?<=a)b|\b1", r"a{2,3}|[^\w\s]+$", r"\n\s*|x.y"),
+    *("", "a*", r"(a)\1"),  # which are refused
 )
 
 
 def normalizer(rng: random.Random) -> Record:
-    kind = rng.randrange(15)
+    kind = rng.randrange(17)
     if kind == 14:
-        return {"type": "Nmt"}
+        return {"type": pick(rng, "Nmt", "ByteLevel")}
     if kind < 5:
         return {"type": ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")[kind]}
     if kind == 5:
@@ -66,7 +67,7 @@ def normalizer(rng: random.Random) -> Record:
         flags = {name: rng.random() < 0.5 for name in ("clean_text", "handle_chinese_chars", "lowercase")}
         return {"type": "BertNormalizer", **flags, "strip_accents": pick(rng, None, True, False)}
     content = pick(rng, "", "▁", "_", " ", "a", "xy", "é", "bb", some(rng))
-    if kind == 10:
+    if kind in (10, 15, 16):
         return {"type": "Replace", "pattern": {"Regex": rng.choice(REPLACED)}, "content": content}
     text = pick(rng, " ", " ", "▁", "a", "xy", "aa", "é", "\u0301", some(rng), some(rng))
     return {"type": "Replace", "pattern": {"String": text}, "content": content}
@@ -123,11 +124,11 @@ def split(rng: random.Random) -> Record:
 
 
 def pre_tokenizer(rng: random.Random, kind: str) -> Record | None:
-    splits = [split(rng) for _ in range(pick(rng, 0, 0, 0, 1, 1, 2))]
+    splits = [split(rng) for _ in range(pick(rng, 0, 0, 0, 0, 1, 1, 1, 2, 2, 6))]
     if kind == "bytes":
         splits.insert(len(splits) if rng.random() < 0.9 else 0, byte_level(rng))
     elif rng.random() < (0.5 if kind == "characters" else 0.15):
-        splits.insert(0 if rng.random() < 0.95 else len(splits), metaspace(rng))
+        splits.insert(0 if rng.random() < 0.7 else len(splits), metaspace(rng))
     elif kind == "words" and rng.random() < 0.6:
         splits = [{"type": "BertPreTokenizer"}]
     return sequence(rng, "pretokenizers", splits)
@@ -144,7 +145,9 @@ def decoder_step(rng: random.Random) -> Record:
         character, stop = pick(rng, " ", " ", "a", "\ufffd"), pick(rng, 0, 0, 0, 1)
         return {"type": "Strip", "content": character, "start": rng.randrange(3), "stop": stop}
     if kind < 6:
-        pattern = {"String": pick(rng, "▁", "▁", "a", "##", some(rng))} if rng.random() < 0.9 else {"Regex": "a+"}
+        pattern = {"String": pick(rng, "▁", "▁", "a", "##", some(rng))}
+        if rng.random() < 0.2:
+            pattern = {"Regex": rng.choice(REPLACED)}
         return {"type": "Replace", "pattern": pattern, "content": pick(rng, " ", "", "b", "▁")}
     if kind == 6:
         return metaspace(rng)
@@ -185,6 +188,11 @@ def decoder(rng: random.Random, kind: str) -> Record | None:
     if rng.random() < 0.3:
         steps.append(metaspace(rng))
     steps += [{"type": "ByteFallback"}] * (rng.random() < 0.8) + [{"type": "Fuse"}] * (rng.random() < 0.8)
+    if rng.random() < 0.2:  # as in ChatGLM's files
+        steps = [{"type": "ByteFallback"}, metaspace(rng) if rng.random() < 0.6 else decoder_step(rng)]
+    if rng.random() < 0.1:
+        text = pick(rng, "▁", "a", "ab")
+        steps += [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": text}, "content": pick(rng, " ", "")}]
     if rng.random() < 0.5:
         steps.append({"type": "Strip", "content": " ", "start": pick(rng, 0, 1, 2), "stop": 0})
     return sequence(rng, "decoders", steps)

@@ -3,6 +3,7 @@
 #include "base/interrupt.h"
 #include "normal/quick.h"
 #include "normal/step.h"
+#include "split/scan.h"
 
 /* ---- traced text ---- */
 
@@ -83,7 +84,8 @@ static st_status run_step(st_flow *flow, size_t step, st_part part, int end)
 {
     static st_step_function *const functions[] = {st_step_form,    st_step_lower, st_step_replace, st_step_class,
                                                   st_step_prepend, st_step_strip, st_step_clean, st_step_map,
-                                                  st_step_words,   st_step_sentence};
+                                                  st_step_words,   st_step_sentence, st_step_matches, st_step_matches,
+                                                  st_step_letters};
     return functions[flow->normalizer->steps[step].kind](flow, step, part, end);
 }
 
@@ -174,6 +176,7 @@ static void reset_step(st_step_state *state)
     resize(&state->out, 0);
     state->start = state->matched = 0;
     state->begun = 0;
+    st_scan_init(&state->scan);
 }
 
 void st_flow_reset(st_flow *flow)
@@ -229,6 +232,7 @@ static st_status run_steps(st_flow *flow, st_part part, int end)
             st_step_drop_held(flow, i);
             flow->states[i].matched = 0;
             flow->states[i].begun = 0;
+            st_scan_init(&flow->states[i].scan);
         }
     }
     return status;
@@ -289,7 +293,14 @@ void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
     marks->at = flow->at;
     for (size_t i = 0; i < marks->count; i++) {
         const st_step_state *state = &flow->states[i];
-        marks->steps[i] = (st_step_mark){state->start, state->held.text.size, state->matched, state->held.begun, state->begun};
+        st_step_mark *mark = &marks->steps[i];
+        mark->start = state->start;
+        mark->size = state->held.text.size;
+        mark->matched = state->matched;
+        mark->first = state->held.begun;
+        mark->begun = state->begun;
+        if (st_step_scans(&flow->normalizer->steps[i]))
+            mark->scan = state->scan;
     }
 }
 
@@ -307,6 +318,8 @@ void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
         state->start = mark->start;
         state->matched = mark->matched;
         state->begun = mark->begun;
+        if (st_step_scans(&flow->normalizer->steps[i]))
+            state->scan = mark->scan;
     }
 }
 
@@ -329,10 +342,13 @@ void st_flow_commit(st_flow *flow)
 
 st_step_holds st_flow_holds(const st_flow *flow, size_t step)
 {
-    st_step_holds holds = {0, 0, NULL, 0, 0};
+    static const st_scan nothing;
+    const int scans = st_step_scans(&flow->normalizer->steps[step]);
+    st_step_holds holds = {0, 0, NULL, 0, 0, scans ? &nothing : NULL};
     if (flow->states) {
+        const st_step_state *state = &flow->states[step];
         const st_part held = st_step_held(flow, step);
-        holds = (st_step_holds){flow->states[step].matched, flow->states[step].begun, held.text, held.n, held.begun};
+        holds = (st_step_holds){state->matched, state->begun, held.text, held.n, held.begun, scans ? &state->scan : NULL};
     }
     return holds;
 }
@@ -345,6 +361,8 @@ st_status st_flow_restore(st_flow *flow, size_t step, const st_step_holds *holds
     ST_TRY(make_states(flow));
     flow->states[step].matched = holds->matched;
     flow->states[step].begun = holds->begun;
+    if (holds->scan)
+        flow->states[step].scan = *holds->scan;
     return st_step_hold(flow, step, held);
 }
 
@@ -360,6 +378,7 @@ st_status st_flow_copy(st_flow *target, const st_flow *source)
     for (size_t i = 0; i < st_flow_steps(source); i++) {
         target->states[i].matched = source->states[i].matched;
         target->states[i].begun = source->states[i].begun;
+        target->states[i].scan = source->states[i].scan;
         const st_status status = st_step_hold(target, i, st_step_held(source, i));
         if (status) {
             st_flow_reset(target);

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "normal/chars.h"
+#include "split/dfa.h"
 
 #define ST_MOST_STEPS 16
 
@@ -26,7 +27,10 @@ typedef enum st_step_kind {
     ST_STEP_CLEAN,   /* BERT's: controls, ideographs, lower case of ASCII, which is done anew behind a normal form */
     ST_STEP_MAP,     /* a compiled map of characters, `pattern`, cluster by cluster (charsmap.h) */
     ST_STEP_WORDS,   /* white space goes, and each word behind it begins with `content` */
-    ST_STEP_SENTENCE /* SentencePiece's: the map `pattern`, symbols that stay, blanks to marks (sentence_step.c) */
+    ST_STEP_SENTENCE, /* SentencePiece's: the map `pattern`, symbols that stay, blanks to marks (sentence_step.c) */
+    ST_STEP_MATCHES,  /* what the table `dfa` drops becomes `content`; the rest stays */
+    ST_STEP_PIECES,   /* the pieces of the table `dfa`, ST_PIECE_END behind each; the last step there is */
+    ST_STEP_LETTERS   /* each byte becomes GPT-2's letter for it */
 } st_step_kind;
 
 typedef struct st_step {
@@ -45,14 +49,20 @@ typedef struct st_step {
     size_t *fails;            /* size of a beginning of the pattern: the longest shorter one that ends it */
     uint8_t *content;
     size_t content_size;
+    const st_dfa *dfa;        /* MATCHES, PIECES: not owned */
     uint32_t *ranges;         /* CLASS: first and last code point, ascending, apart */
     size_t range_count;
 } st_step;
 
+/* Behind each piece; no text has it. */
+#define ST_PIECE_END 0xFF
+
 typedef struct st_normalizer {
     st_step steps[ST_MOST_STEPS];
     size_t count;
-    const struct st_normalizer *behind; /* what is done to the text between late names (stream/front.h), not owned; NULL: nothing */
+    /* What is done to the text between late names (stream/front.h), and of that, to each piece by itself, if the last step there is
+     * ST_STEP_PIECES. Not owned; NULL: nothing. */
+    const struct st_normalizer *behind;
 } st_normalizer;
 
 void st_normalizer_init(st_normalizer *normalizer);
@@ -82,8 +92,10 @@ typedef struct st_step_state {
     st_traced held;    /* from byte `start` on: what the step waits with; before it, what it had at the start of the feed */
     size_t start;
     size_t kept;       /* the size of `held` at the start of the feed */
-    size_t matched;    /* REPLACE: bytes of the pattern that the text ends with. CLASS: inside a run */
+    size_t matched;    /* REPLACE: bytes of the pattern that the text ends with. CLASS: inside a run. MATCHES, PIECES: bytes of the open
+                        * piece that were handed on */
     int begun;         /* PREPEND, STRIP: the text has begun */
+    st_scan scan;      /* MATCHES, PIECES */
     st_traced out;     /* empty between two calls */
     st_bytes glyphs, spare;
 } st_step_state;
@@ -118,6 +130,7 @@ void st_flow_reset(st_flow *flow);
 typedef struct st_step_mark {
     size_t start, size, matched, first;
     int begun;
+    st_scan scan;
 } st_step_mark;
 
 typedef struct st_flow_marks {
@@ -136,6 +149,7 @@ typedef struct st_step_holds {
     int begun;
     const uint8_t *text;
     size_t n, first; /* first: how much of it comes from the first character of the text */
+    const st_scan *scan; /* NULL: the step has none */
 } st_step_holds;
 
 size_t st_flow_steps(const st_flow *flow);

@@ -318,6 +318,25 @@ st_status st_step_strip(st_flow *flow, size_t step, st_part part, int end)
     return st_step_hold(flow, step, st_part_of(part, tail, part.n));
 }
 
+/* ---- letters for bytes ---- */
+
+/* GPT-2's letter for a byte: itself where that can be seen; the others in turn from U+0100 on. */
+static uint32_t letter_of(uint8_t byte)
+{
+    if (byte >= 0x21 && byte != 0x7F && (byte < 0x7F || byte > 0xA0) && byte != 0xAD)
+        return byte;
+    return 0x100u + (byte < 0x21 ? byte : byte < 0xA1 ? byte - 0x7Fu + 0x21u : 0x43u);
+}
+
+st_status st_step_letters(st_flow *flow, size_t step, st_part part, int end)
+{
+    uint8_t bytes[4];
+    (void)end;
+    for (size_t at = 0; at < part.n; at++)
+        ST_TRY(st_step_put(flow, step, bytes, st_utf8_write(bytes, letter_of(part.text[at])), st_source_at(part, at)));
+    return ST_OK;
+}
+
 /* ---- saved states ---- */
 
 static int all_white(const uint8_t *text, size_t n)
@@ -354,6 +373,9 @@ int st_step_may_hold(const st_step *s, const st_step_holds *h)
         return st_step_map_may_hold(h);
     case ST_STEP_SENTENCE:
         return st_step_sentence_may_hold(s, h);
+    case ST_STEP_MATCHES:
+    case ST_STEP_PIECES:
+        return st_step_matches_may_hold(s, h);
     case ST_STEP_STRIP:
         return !h->matched && (!h->n || (s->right && h->begun && all_white(h->text, h->n)));
     default:

@@ -33,7 +33,7 @@ static inline st_part st_part_of(st_part part, size_t from, size_t until)
 /* Each takes a part; end: the text ends with it. */
 typedef st_status st_step_function(st_flow *flow, size_t step, st_part part, int end);
 st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip, st_step_clean, st_step_map,
-    st_step_words, st_step_sentence;
+    st_step_words, st_step_sentence, st_step_matches, st_step_letters;
 
 /* Whether a step of a class, or one that cleans, leaves the character at `text` as it is. */
 int st_step_class_keeps(const st_step *step, const uint8_t *text);
@@ -43,7 +43,14 @@ int st_step_clean_keeps(const st_step *step, const uint8_t *text);
 int st_step_form_may_hold(st_form form, const uint8_t *text, size_t n);
 int st_step_map_may_hold(const st_step_holds *holds);
 int st_step_sentence_may_hold(const st_step *step, const st_step_holds *holds);
+int st_step_matches_may_hold(const st_step *step, const st_step_holds *holds);
 int st_step_may_hold(const st_step *step, const st_step_holds *holds);
+
+/* Whether a step splits by a table, and has a scan of it. */
+static inline int st_step_scans(const st_step *step)
+{
+    return step->kind == ST_STEP_MATCHES || step->kind == ST_STEP_PIECES;
+}
 
 /* Hands on a part that is as it should be. last: nothing else follows at once. */
 st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last);

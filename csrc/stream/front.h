@@ -4,6 +4,9 @@
  *
  *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names (special/cutter.h) -> normalizer->behind -> sink
  *
+ * Where the last step of that splits it into pieces, normalizer->behind->behind is done to each of them, and each is to the sink as a
+ * text of its own.
+ *
  * Late names without flags are found behind it, as the names of a text that needs no front, unless something is done behind them. A
  * step may ask whether a part is the first one (flow.later), and what of it comes from its first character; a text that begins with a
  * name has no first part. */
@@ -16,7 +19,7 @@
 typedef struct st_front {
     int is_on;
     st_cutter names, late;
-    st_flow flow, behind;
+    st_flow flow, behind, piece;
 } st_front;
 
 /* Sets what is used from now on; all of it stays the caller's. normalizer, names: NULL = none. */
@@ -36,7 +39,7 @@ size_t st_front_held(const st_front *front);
 typedef struct st_front_marks {
     st_cutter_state names, late;
     int later, behind_later;
-    st_flow_marks flow, behind;
+    st_flow_marks flow, behind, piece;
 } st_front_marks;
 
 void st_front_mark(const st_front *front, st_front_marks *marks);

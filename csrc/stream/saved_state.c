@@ -31,9 +31,16 @@ static st_status put_flow(st_bytes *out, const st_flow *flow)
     ST_TRY(put(out, (uint64_t)(flow->at > 0) << 1 | (uint64_t)flow->later));
     for (size_t i = 0; i < st_flow_steps(flow); i++) {
         const st_step_holds holds = st_flow_holds(flow, i);
-        const uint64_t numbers = (uint64_t)holds.first << 32 | (uint64_t)holds.matched << 1 | (uint64_t)holds.begun;
+        const size_t matched = holds.scan ? 0 : holds.matched; /* the scan says it */
+        const uint64_t numbers = (uint64_t)holds.first << 32 | (uint64_t)matched << 1 | (uint64_t)holds.begun;
         if (put(out, numbers) || put_block(out, holds.text, holds.n))
             return ST_NO_MEMORY;
+        if (!holds.scan)
+            continue;
+        ST_TRY(put(out, holds.scan->length));
+        ST_TRY(put(out, (uint64_t)holds.scan->state << 32 | holds.scan->memo));
+        for (size_t a = 0; a < ST_SCAN_MARKS; a++)
+            ST_TRY(put(out, holds.scan->marks[a]));
     }
     return ST_OK;
 }
@@ -44,7 +51,9 @@ static st_status put_front(st_bytes *out, const st_front *front)
     ST_TRY(put_cutter(out, &front->names));
     ST_TRY(put_cutter(out, &front->late));
     ST_TRY(put_flow(out, &front->flow));
-    return front->behind.normalizer ? put_flow(out, &front->behind) : ST_OK;
+    if (front->behind.normalizer)
+        ST_TRY(put_flow(out, &front->behind));
+    return front->piece.normalizer ? put_flow(out, &front->piece) : ST_OK;
 }
 
 /* What the model keeps of the open piece besides its text: a block, where the model has more to say. */
@@ -203,8 +212,19 @@ static st_status get_flow(st_flow *flow, reader *r, int has_names)
     for (size_t i = 0; i < st_flow_steps(flow) && !r->bad; i++) {
         const uint64_t numbers = get(r);
         st_text_error error;
-        st_step_holds holds = {(size_t)(numbers >> 1 & 0x7FFFFFFF), (int)(numbers & 1), NULL, 0, (size_t)(numbers >> 32)};
+        st_step_holds holds = {(size_t)(numbers >> 1 & 0x7FFFFFFF), (int)(numbers & 1), NULL, 0, (size_t)(numbers >> 32), NULL};
+        st_scan scan;
         holds.text = get_block(r, &holds.n);
+        if (st_flow_holds(flow, i).scan) {
+            scan.length = get(r);
+            const uint64_t state = get(r);
+            scan.state = (uint32_t)(state >> 32);
+            scan.memo = (uint32_t)state;
+            for (size_t a = 0; a < ST_SCAN_MARKS; a++)
+                scan.marks[a] = get(r);
+            holds.scan = &scan;
+            holds.matched = (size_t)scan.length - holds.n;
+        }
         if (r->bad || holds.first > holds.n || st_text_check(holds.text, holds.n, &error) != holds.n)
             return ST_BAD_STATE;
         ST_TRY(st_flow_restore(flow, i, &holds));
@@ -217,7 +237,10 @@ static st_status get_front(st_front *front, reader *r)
     ST_TRY(get_cutter(&front->names, r));
     ST_TRY(get_cutter(&front->late, r));
     ST_TRY(get_flow(&front->flow, r, front->names.names != NULL));
-    return front->behind.normalizer ? get_flow(&front->behind, r, front->names.names != NULL) : ST_OK;
+    const int has_names = front->names.names != NULL;
+    if (front->behind.normalizer)
+        ST_TRY(get_flow(&front->behind, r, has_names));
+    return front->piece.normalizer ? get_flow(&front->piece, r, has_names) : ST_OK;
 }
 
 static st_status load(st_encoder *e, reader *r)

@@ -39,6 +39,8 @@ def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
         return None, reason
     if encoding._model is not None and encoding._model.added_names.has_rules:
         return None, "added tokens with lstrip, rstrip, single_word or normalized, which only the CPU finds"
+    if encoding._normalizer is not None and encoding._normalizer.behind is not None:
+        return None, "patterns in turn that have no one table, or pieces that a blank is put in front of"
     family = kernels_of(encoding._split)
     return family, "" if family else "a pattern that has no table, or leaves text out, for which there are no kernels"
 

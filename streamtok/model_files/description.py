@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native.checksum import digest
+from ..patterns import table_of
+from ..patterns.compile import compile_matches
 from ..patterns.compose import Stage
 from .spelling import Spelled
 
@@ -40,7 +42,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class Form(_Step):
-    """A form of Unicode: NFC, NFD, NFKC or NFKD; or Lowercase, StripAccents or StripNonspacing."""
+    """A form of Unicode: NFC, NFD, NFKC or NFKD; or Lowercase, StripAccents, StripNonspacing or Letters."""
 
     name: str
 
@@ -74,6 +76,27 @@ class ReplaceClass(_Step):
     ranges: tuple[tuple[int, int], ...]
     content: str
     runs: bool | int
+
+
+@dataclass(frozen=True)
+class ReplaceMatches(_Step):
+    """What a regular expression of Oniguruma's dialect matches becomes a text."""
+
+    pattern: str
+    content: str
+
+    def as_step(self) -> tuple[Any, ...]:
+        return "ReplaceMatches", compile_matches(self.pattern), self.content
+
+
+@dataclass(frozen=True)
+class Pieces(_Step):
+    """Pre-tokenizers in turn divide the text, and what stands behind this goes for each piece by itself."""
+
+    stages: tuple[Stage, ...]
+
+    def as_step(self) -> tuple[Any, ...]:
+        return "Pieces", table_of(self.stages)
 
 
 @dataclass(frozen=True)
@@ -134,7 +157,18 @@ class Sentence(_Step):
 
 
 Normalizer = (
-    Form | Clean | Replace | ReplaceClass | Prepend | PrependUnless | Strip | Precompiled | MarkWords | Sentence
+    Form
+    | Clean
+    | Replace
+    | ReplaceClass
+    | ReplaceMatches
+    | Prepend
+    | PrependUnless
+    | Strip
+    | Precompiled
+    | MarkWords
+    | Pieces
+    | Sentence
 )
 
 

@@ -18,6 +18,7 @@ from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import shown
 from ..native.merges import SILENT
 from ..patterns import table_of
+from ..patterns.compiled import NotCompilable
 from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
 from .description import (
     AddedToken,
@@ -27,6 +28,7 @@ from .description import (
     MarkWords,
     Normalizer,
     Pairs,
+    Pieces,
     Prepend,
     PrependUnless,
     Replace,
@@ -177,17 +179,10 @@ class BytePairs(Pairs):
             raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
         made: tuple[Normalizer, ...] = ()
         if levels[0].add_prefix_space:
-            if len(stages) > 1:
-                raise field.refused(
-                    "add_prefix_space behind other steps puts a blank in front of each piece: not supported"
-                )
-            stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
-        try:
-            byte_rules(stages)
-            if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
-                compose(stages)  # says why
-        except ValueError as error:
-            raise field.refused(f"text cannot be split so: {error}") from None
+            at = stages.index(levels[0])
+            made = (*_pieces(field, stages[:at]), PrependUnless(" ", False))
+            stages = ByteLevel(levels[0].use_regex, False), *stages[at + 1 :]
+        made, stages = _divided(field, made, stages)
         if self.ignore_merges and byte_rules(stages):
             raise field.refused("a step behind ByteLevel and ignore_merges together are not supported")
         return normalizers + made, stages
@@ -266,6 +261,44 @@ def _check_letters(added: tuple[AddedToken, ...], packed: MergedVocabulary, toke
             )
 
 
+def _refusal(stages: tuple[Stage, ...]) -> ValueError | None:
+    """Why stages have no table; None where they have one, or split nothing."""
+    try:
+        byte_rules(stages)
+        if table_of(stages) is None:
+            compose(stages)
+    except ValueError as error:
+        return error
+    return None
+
+
+def _pieces(field: Field, stages: tuple[Stage, ...]) -> tuple[Pieces, ...]:
+    """Stages whose pieces something is done to. VocabularyError: they have no table."""
+    if (error := _refusal(stages)) is not None:
+        raise field.refused(f"text cannot be split so: {error}") from None
+    return (Pieces(stages),) if table_of(stages) is not None else ()
+
+
+_MOST_TRIES = 8
+"""Places where stages are divided into two tables, which are tried from the last one on: each takes a fifth of a second
+at most."""
+
+
+def _divided(field: Field, made: tuple[Normalizer, ...], stages: tuple[Stage, ...]) -> Splitting:
+    """The same stages, or, where one table would need too much, two groups of which the second splits each piece of the
+    first. VocabularyError: neither will do."""
+    error = _refusal(stages)
+    if error is None:
+        return made, stages
+    levels = [at for at, stage in enumerate(stages) if isinstance(stage, ByteLevel)]
+    most = min([len(stages) - 1, *levels])
+    if isinstance(error, NotCompilable) and not any(isinstance(step, Pieces) for step in made):
+        for at in range(most, max(0, most - _MOST_TRIES), -1):
+            if _refusal(stages[:at]) is _refusal(stages[at:]) is None and table_of(stages[:at]) is not None:
+                return (*made, Pieces(stages[:at])), stages[at:]
+    raise field.refused(f"text cannot be split so: {error}") from None
+
+
 # ==== BPE over characters ====
 
 
@@ -273,42 +306,45 @@ class _OfCharacters(Kind):
     """Text begins as characters."""
 
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
-        """A Metaspace is allowed as the first step, or behind a WhitespaceSplit: behind another one it would work on
-        each piece by itself."""
+        """A Metaspace that is not the first step works on each piece by itself."""
         given = [] if field.value is None else steps(field, "pretokenizers")
         stages: list[Stage] = []
-        if [kind_name(step) for step in given[:2]] == ["WhitespaceSplit", "Metaspace"]:
-            made, stages = _read_words_with_marks(*given[:2])
+        kinds = [kind_name(step) for step in given[:2]]
+        if kinds == ["WhitespaceSplit", "Metaspace"] and (marked := _read_words_with_marks(*given[:2])) is not None:
+            made, stages = marked
             normalizers, given = normalizers + made, given[2:]
         for step in given:
             if kind_name(step) != "Metaspace":
                 stages += read_stage(step)
-            elif step is not given[0] or stages:
-                raise step.refused("a Metaspace behind another step would change each piece by itself: not supported")
-            else:
-                made, split = read_metaspace(step)
-                normalizers += made
-                stages += split
+                continue
+            made, split = read_metaspace(step)
+            if step is not given[0] or stages:
+                _check_behind(step, normalizers, made)
+                made = (*_pieces(field, tuple(stages)), *made)
+                stages = []
+            normalizers += made
+            stages += split
         assert not any(isinstance(stage, ByteLevel) for stage in stages)
         stages = [stage for stage in stages if not _is_idle(stage, normalizers)]
-        try:
-            if stages and table_of(tuple(stages)) is None:
-                compose(tuple(stages))  # says why
-        except ValueError as error:
-            raise field.refused(f"text cannot be split so: {error}") from None
-        return normalizers, tuple(stages)
+        return _divided(field, normalizers, tuple(stages))
 
 
-def _read_words_with_marks(first: Field, second: Field) -> tuple[tuple[Normalizer, ...], list[Stage]]:
-    """A WhitespaceSplit, and a Metaspace that puts a mark in front of each word."""
+def _check_behind(step: Field, normalizers: tuple[Normalizer, ...], made: tuple[Normalizer, ...]) -> None:
+    """Raises VocabularyError for a Metaspace behind other steps that is not supported there."""
+    if any(isinstance(each, PrependUnless) and each.first for each in made):
+        raise step.refused('behind another step a Metaspace is supported whose prepend_scheme is "always" or "never"')
+    if any(isinstance(each, Pieces) for each in normalizers):
+        raise step.refused("behind another step one Metaspace is supported, and here is a second one")
+
+
+def _read_words_with_marks(first: Field, second: Field) -> tuple[tuple[Normalizer, ...], list[Stage]] | None:
+    """A WhitespaceSplit, and a Metaspace that puts a mark in front of each word; None: another kind of it."""
     made, split = read_metaspace(second)
-    if any(isinstance(step, PrependUnless) and step.first for step in made) or not split:
-        raise second.refused(
-            "behind a WhitespaceSplit a Metaspace is supported whose prepend_scheme is not first, and whose split is "
-            "true"
-        )
-    marked = [MarkWords(step.character) for step in made if isinstance(step, PrependUnless)]
-    return tuple(marked), split if marked else [*read_stage(first), *split]
+    marked = [MarkWords(step.character) for step in made if isinstance(step, PrependUnless) and not step.first]
+    if not split or not marked:
+        return None
+    first.check_members(("type",))
+    return tuple(marked), split
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ..errors import shown
+from ..patterns.compile import compile_matches
 from .field import Field
 from .read_parts import flag, kind_name, pattern, replacement, scheme, steps
 from .spelling import Spelled
@@ -77,23 +78,61 @@ def read_spelling(field: Field) -> Spelled:
             raise step.refused(
                 f"the decoder {shown(name)} is not supported; Fuse, Strip, {', '.join({**_EACH, **_ALONE})} are"
             )
-        elif joined or spelled.has_bytes:
+        elif name in ("ByteFallback", "ByteLevel") and (joined or spelled.has_bytes):
             raise step.refused(f"the decoder {name} behind ByteFallback, ByteLevel or Fuse is not supported")
         else:
+            _check_behind(step, spelled, joined)
             spelled = _EACH[name](step, spelled)
-            joined = spelled.has_letters
+            joined = joined or spelled.has_letters
     return spelled
+
+
+def _check_behind(step: Field, spelled: Spelled, joined: bool) -> None:
+    """Raises VocabularyError for a Replace or a Metaspace behind ByteFallback or Fuse that is not supported."""
+    if not joined and not spelled.has_bytes:
+        return
+    name = kind_name(step)
+    is_single = name == "Replace" and len(pattern(step.member("pattern")).text) == 1
+    if spelled.has_letters or spelled.cut[0] or (joined and not is_single):
+        raise step.refused(
+            f"the decoder {name} behind ByteLevel, Fuse or Strip is not supported; a Replace of one character behind "
+            "Fuse is"
+        )
+    if (spelled.replaced or spelled.mark) and spelled.has_bytes and not spelled.bytes_first:
+        raise step.refused(f"the decoder {name} behind ByteFallback, and others in front of it, are not supported")
+
+
+def _behind_bytes(step: Field, spelled: Spelled, sought: str) -> Spelled:
+    """For a step that goes for what tokens of bytes become, too."""
+    if spelled.has_bytes and "\ufffd" in sought:
+        raise step.refused("it replaces U+FFFD, which bytes that are no text become: not supported behind ByteFallback")
+    return spelled._replace(bytes_first=spelled.has_bytes)
 
 
 def _replaced(step: Field, spelled: Spelled) -> Spelled:
     step.check_members(("type", "pattern", "content"))
     sought = pattern(step.member("pattern"))
-    if sought.is_regex or not sought.text:
-        raise step.member("pattern").refused("a Replace of a Regex, or of no text, is not supported")
+    if not sought.text:
+        raise step.member("pattern").refused("a Replace of no text is not supported")
     if spelled.mark:
         raise step.refused("a Replace behind a Metaspace is not supported")
-    replaced = (*spelled.replaced, (sought.text, step.member("content").text()))
-    growth = math.prod(max(1.0, len(new.encode()) / len(old.encode())) for old, new in replaced)
+    content = step.member("content").text()
+    spelled = _behind_bytes(step, spelled, sought.text)
+    if sought.is_regex:
+        if spelled.has_bytes:
+            raise step.member("pattern").refused("a Replace of a Regex behind ByteFallback is not supported")
+        try:
+            compile_matches(sought.text)
+        except ValueError as error:
+            raise step.member("pattern").refused(
+                f"a Replace of the Regex {shown(sought.text)} is not supported, as its matches are not found by a "
+                f"finite machine: {error}"
+            ) from None
+    rule = (sought.text, content, True) if sought.is_regex else (sought.text, content)
+    replaced = (*spelled.replaced, rule)
+    growth = math.prod(
+        max(1.0, len(each[1].encode()) / (1 if len(each) > 2 else len(each[0].encode()))) for each in replaced
+    )
     if growth > MOST_GROWTH:
         raise step.refused(
             f"with it the text of a token may become {growth:.0f} times as long, more than {MOST_GROWTH}"
@@ -104,6 +143,7 @@ def _replaced(step: Field, spelled: Spelled) -> Spelled:
 def _marked(step: Field, spelled: Spelled) -> Spelled:
     if spelled.mark:
         raise step.refused("a second Metaspace is not supported")
+    spelled = _behind_bytes(step, spelled, replacement(step))
     return spelled._replace(mark=replacement(step), first_loses_mark=scheme(step) != "never")
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..errors import shown
 from ..native.normal import compiled_map
+from ..patterns.compile import compile_matches
 from ..patterns.compose import (
     ByteLevel,
     Digits,
@@ -31,6 +32,7 @@ from .description import (
     PrependUnless,
     Replace,
     ReplaceClass,
+    ReplaceMatches,
     Sentence,
     Strip,
     Template,
@@ -133,7 +135,7 @@ def _prepend(field: Field) -> Normalizer:
 
 
 def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
-    """A Regex that is a text, a class of characters, or runs of one: what a stream can replace as it comes."""
+    """A Regex that is a text, a class of characters, or runs of one, has a step of its own."""
     try:
         node = read_oniguruma(regex)
     except ValueError as error:
@@ -145,12 +147,16 @@ def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
     runs = isinstance(node, Rep) and 0 < node.low < _MOST_LEAST and (node.high, node.mode) == (None, "")
     least = node.low if isinstance(node, Rep) and runs else 0
     single = node.body if isinstance(node, Rep) and runs else node
-    if not isinstance(single, Set) or not single.ranges:
+    if isinstance(single, Set) and single.ranges:
+        return ReplaceClass(single.ranges, content, least if least > 1 else runs)
+    try:
+        compile_matches(regex)
+    except ValueError as error:
         raise field.refused(
-            f"a Replace of the Regex {shown(regex)} is not supported; one that is a text, a class of characters as "
-            r"[\r\n], or runs of one as \s+ or {2,} is"
-        )
-    return ReplaceClass(single.ranges, content, least if least > 1 else runs)
+            f"a Replace of the Regex {shown(regex)} is not supported, as its matches are not found by a finite "
+            f"machine: {error}"
+        ) from None
+    return ReplaceMatches(regex, content)
 
 
 def _precompiled(field: Field) -> Precompiled:
@@ -176,6 +182,7 @@ def _sentence(field: Field) -> Normalizer:
 
 _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
     **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"), ((), _form)),
+    "ByteLevel": ((), lambda field: Form("Letters")),
     "Replace": (("pattern", "content"), _replace),
     "Prepend": (("prepend",), _prepend),
     "Precompiled": (("precompiled_charsmap",), _precompiled),

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..native.normal import Normalizer
 from ..native.steps import lazy
+from ..patterns.compile import compile_matches
 
 _Table = tuple[list[bytes | None], bytes]
 
@@ -18,7 +20,7 @@ _Table = tuple[list[bytes | None], bytes]
 class Spelled(NamedTuple):
     """The rules of a model.
 
-    replaced: (pattern, content), in turn, in the text of each token.
+    replaced: (pattern, content), in turn, in the text of each token; with True behind them the pattern is a Regex.
     mark: the character that stands for a blank; "" where none does.
     first_loses_mark: in the first token it stands for nothing.
     has_bytes: whether tokens as <0x41> are bytes.
@@ -32,9 +34,10 @@ class Spelled(NamedTuple):
     fronts: with `mark` and `first_loses_mark`, the rule of SentencePiece: one mark goes, in front of the first token,
         and with 2 in front of each token that has no text in front of it. 0: all marks of the first token go.
     unknown: (a token, what it becomes as text), as SentencePiece has it.
+    bytes_first: `replaced` and `mark` go for what tokens of bytes become, too, and not for the names of these.
     """
 
-    replaced: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[tuple[str, str] | tuple[str, str, bool], ...] = ()
     mark: str = ""
     first_loses_mark: bool = False
     has_bytes: bool = False
@@ -47,10 +50,12 @@ class Spelled(NamedTuple):
     once: tuple[str, str] | None = None
     fronts: int = 0
     unknown: tuple[str, str] | None = None
+    bytes_first: bool = False
 
     def __repr__(self) -> str:
         """Without what was added later and is not used: it goes into fingerprints (description.py)."""
         later = {"ended": self.ended, "once": self.once, "fronts": self.fronts, "unknown": self.unknown}
+        later["bytes_first"] = self.bytes_first
         named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
         return f"Spelled({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
@@ -105,13 +110,22 @@ def _without(name: bytes | None, text: str) -> bytes | None:
     return name if name is None or not text else name.replace(text.encode(), b"")
 
 
-def _with_bytes(names: list[bytes | None], has_bytes: bool) -> _Table:
-    """Tokens as <0x41> become the byte that they stand for."""
+def _with_bytes(names: list[bytes | None], given: list[bytes | None]) -> _Table:
+    """Tokens as <0x41> become the byte that they stand for. given: what tells which these are."""
     kinds = bytearray(len(names))
-    for token, name in enumerate(names if has_bytes else ()):
+    for token, name in enumerate(given):
         if name is not None and name.startswith(b"<0x") and (value := byte_of(name)) is not None:
             names[token], kinds[token] = bytes([value]), 1
     return names, bytes(kinds)
+
+
+def _replacement(pattern: str, content: str, is_regex: bool = False) -> Callable[[bytes], bytes]:
+    """What a Replace does to the text of a token."""
+    if is_regex:
+        stage = Normalizer([("ReplaceMatches", compile_matches(pattern), content)])
+        return lambda name: stage.normalize(name.decode()).encode()
+    old, new = pattern.encode(), content.encode()
+    return lambda name: name.replace(old, new)
 
 
 class Spelling:
@@ -134,9 +148,10 @@ class Spelling:
         unknown, surface = self.rules.unknown or ("", "")
         for token, name in names.items():
             later[token] = surface.encode() if unknown and name == unknown.encode() else name
-        for pattern, content in self.rules.replaced:
-            old, new = pattern.encode(), content.encode()
-            later = [None if name is None else name.replace(old, new) for name in later]
+        given = list(later) if self.rules.bytes_first else None
+        for rule in self.rules.replaced:
+            change = _replacement(*rule)
+            later = [None if name is None else change(name) for name in later]
         mark, first = self.rules.mark.encode(), later
         if mark:
             later = [None if name is None else name.replace(mark, b" ") for name in first]
@@ -160,8 +175,21 @@ class Spelling:
             later = first = [None if name is None else name.partition(ended)[0] for name in later]
         if self.rules.has_letters:
             later, first = list(map(_in_letters, later)), list(map(_in_letters, first))
-        made = _with_bytes(later, self.rules.has_bytes)
-        return made, made if first is later else _with_bytes(first, self.rules.has_bytes)
+        nothing: list[bytes | None] = []
+        made = _with_bytes(later, (given or later) if self.rules.has_bytes else nothing)
+        if first is later:
+            return made, made
+        return made, _with_bytes(first, (given or first) if self.rules.has_bytes else nothing)
+
+    @lazy
+    def late(self) -> list[tuple[bytes, bytes, bytes]]:
+        """What is replaced in the text that tokens of bytes become: (pattern, content, content where it is first)."""
+        if not self.rules.bytes_first:
+            return []
+        found = [(rule[0].encode(), rule[1].encode(), rule[1].encode()) for rule in self.rules.replaced]
+        if self.rules.mark:
+            found.append((self.rules.mark.encode(), b" ", b"" if self.rules.first_loses_mark else b" "))
+        return found
 
     @property
     def looks_back(self) -> bool:

@@ -9,6 +9,7 @@ from libc.string cimport memset
 from .csrc.base cimport *
 from .csrc.normal cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
+from .pattern cimport Pattern
 from .text cimport Text, borrow, give_back
 
 import functools
@@ -19,7 +20,7 @@ FORMS: dict[str, int] = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": 
 LAST_POINT: int = 0x10FFFF
 TAKES: dict[str, int] = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
          "Strip": 2, "Clean": 3, "Precompiled": 1, "MarkWords": 1,
-         "Sentence": 6}  # arguments of each step
+         "Sentence": 6, "ReplaceMatches": 2, "Pieces": 1, "Letters": 0}  # arguments of each step
 
 MOST_GROWTH: int = 1024
 """Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
@@ -63,6 +64,10 @@ cdef double growth_of(str name, tuple given):
         return 3 * compiled_map(given[0])[0]
     if name == "ReplaceClass":
         return max(1.0, len(given[1].encode()) / len(chr(given[0][0][0]).encode("utf-8", "surrogatepass")))
+    if name == "ReplaceMatches":
+        return max(1.0, len(given[1].encode()))
+    if name in ("Pieces", "Letters"):
+        return 2.0
     if name == "MarkWords":
         return max(1.0, len(given[0].encode()))  # of a blank
     return 1.0
@@ -103,6 +108,10 @@ cdef class Normalizer:
         ("PrependUnless", character, first)      the same unless the text begins with it; with `first`, only where no name of a
                                                  special token was found in front of the text
         ("Strip", left, right)                   without white space at its ends
+        ("ReplaceMatches", table, content)       what a patterns.compiled.CompiledPattern drops becomes a text
+        ("Letters",)                             each byte becomes GPT-2's letter for it
+        ("Pieces", table)                        divided by a CompiledPattern; the steps behind it go for each piece, which is then as a
+                                                 text of its own; once, behind Names
         ("Names",)                               nothing: late names are sought here (native/matcher.pyx), and the steps behind it
                                                  go for the text between them; once
 
@@ -114,6 +123,7 @@ cdef class Normalizer:
         st_normalizer_init(&self.normalizer)
         made = []
         steps = list(steps)
+        self.tables = []
         for number, step in enumerate(steps):
             step = tuple(step)
             if not step or not isinstance(step[0], str):
@@ -127,17 +137,21 @@ cdef class Normalizer:
                 formed, factor = max(formed, factor), max(1.0, factor / formed)
             elif not step[0].startswith("Strip"):
                 formed = 1.0
+            if step[0] == "Pieces":
+                self._go_on_behind(steps[number + 1 :])
             growth, once = growth * factor, once * factor + more
             if growth + once > MOST_GROWTH:
                 raise ValueError(
                     f"with step {len(made)}, {step[0]} ({f'{more} bytes more' if more else f'{factor:.1f} times as many'}), one byte "
                     f"of a text may become {growth + once:.0f} bytes; at most {MOST_GROWTH} are supported"
                 )
+            if step[0] == "Pieces":
+                break
         self.growth = growth + once
         self.steps = tuple(made)
         if self.behind is not None:
             self.growth *= self.behind.growth
-            self.steps += ("Names",), *self.behind.steps
+            self.steps += (*(() if self.splits else (("Names",),)), *self.behind.steps)
             if self.growth > MOST_GROWTH:
                 raise ValueError(f"one byte of a text may become {self.growth:.0f} bytes; at most {MOST_GROWTH} are supported")
 
@@ -152,10 +166,22 @@ cdef class Normalizer:
 
     cdef int _go_on_behind(self, list steps) except -1:
         self.behind = Normalizer(steps)
-        if self.behind.behind is not None:
+        if self.behind.behind is not None and not self.behind.splits:
             raise ValueError("late names are sought once: there are two steps of the name Names")
         self.normalizer.behind = &self.behind.normalizer
         return 0
+
+    @property
+    def splits(self) -> bool:
+        """Whether the text is divided into pieces at the end, with b"\\xff" behind each in what trace() gives."""
+        return self.normalizer.count > 0 and self.normalizer.steps[self.normalizer.count - 1].kind == ST_STEP_PIECES
+
+    cdef tuple _add_table(self, tuple given, st_step *step):
+        cdef Pattern pattern = Pattern(given[0])
+        self.tables.append(pattern)
+        step.dfa = pattern.dfa
+        self._take(step, b"", content_of(given[1]).encode() if len(given) > 1 else b"", ())
+        return given
 
     cdef tuple _add(self, str name, tuple given):
         """Adds a step; returns its arguments as they were understood."""
@@ -186,6 +212,11 @@ cdef class Normalizer:
             return given
         elif name == "Sentence":
             return self._add_sentence(given, &step)
+        elif name in ("ReplaceMatches", "Pieces"):
+            step.kind = ST_STEP_PIECES if name == "Pieces" else ST_STEP_MATCHES
+            return self._add_table(given, &step)
+        elif name == "Letters":
+            step.kind = ST_STEP_LETTERS
         else:
             return self._add_text(name, given, &step)
         self._take(&step, b"", b"", ())
@@ -252,8 +283,10 @@ cdef class Normalizer:
     def normalize(self, text: str) -> str:
         """What the steps make of a str."""
         stream = NormalStream(self)
-        made = (stream.feed(text) + stream.flush()).decode()
-        return made if self.behind is None else self.behind.normalize(made)
+        made = stream.feed(text) + stream.flush()
+        if self.splits:
+            return "".join([self.behind.normalize(piece.decode()) for piece in made.split(b"\xff")])
+        return made.decode() if self.behind is None else self.behind.normalize(made.decode())
 
     def trace(self, text: str, bint later=False) -> tuple[bytes, memoryview[int]]:
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in

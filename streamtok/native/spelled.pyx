@@ -23,14 +23,16 @@ cdef class Place:
     """Where a text of ids stands. It does not change: whoever goes on from it makes another."""
     cdef Py_ssize_t begun  # 1 and the id that came last; 0: none has come
     cdef bint broken  # neighbouring bytes that came last are no characters
+    cdef bint front  # the run begins the text
     cdef Py_ssize_t left  # characters that may still go from the beginning
     cdef bytearray run  # neighbouring bytes that may be characters: the first `size`. What lies behind is of a call that did not end
     cdef Py_ssize_t size
     cdef bytes cut  # the beginning of a character, at the end of the run, or of the text where bytes need not stand together
 
 
-cdef Place place_at(Py_ssize_t begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut):
+cdef Place place_at(Py_ssize_t begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut, bint front=False):
     cdef Place at = Place.__new__(Place)
+    at.front = front
     at.begun, at.left, at.run, at.size, at.broken, at.cut = begun, left, run, size, broken, cut
     return at
 
@@ -55,9 +57,15 @@ cdef class Text:
             self.add(PyBytes_AS_STRING(UNKNOWN), 3)
         return 0
 
-    cdef int end_run(self, bytearray run, Py_ssize_t size, Py_ssize_t cut) except -1:
-        """The text of a run that ends."""
-        return self.add_unknown(size) if cut else self.add(<const char *>run, size)
+    cdef int end_run(self, bytearray run, Py_ssize_t size, Py_ssize_t cut, list late, bint front) except -1:
+        """The text of a run that ends. late: what is replaced in it; front: it begins the text."""
+        cdef bytes made
+        if cut or not size or not late:
+            return self.add_unknown(size) if cut else self.add(<const char *>run, size)
+        made = bytes(run[:size])
+        for pattern, content, first in late:
+            made = made.replace(pattern, first if front else content)
+        return self.add(PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
 
     cdef str text(self):
         return PyUnicode_DecodeUTF8(<const char *>self.data.data, <Py_ssize_t>self.data.size, NULL)
@@ -78,7 +86,7 @@ cdef class SpelledStream:
     cdef bint skip_special
     cdef bint opens  # an id is as the first one as long as there is no text in front of it
     cdef bint looks_back, once  # what an id becomes depends on the one in front; of equal ones in a row one counts
-    cdef list tails
+    cdef list tails, late
     cdef Place at
 
     def __cinit__(self, spelling, Decoder decoder not None, str errors not None, bint skip_special, single=None):
@@ -89,6 +97,7 @@ cdef class SpelledStream:
         self.once, self.opens = spelling.rules.once is not None, spelling.opens
         self.looks_back = spelling.looks_back
         self.tails = spelling.tails if self.looks_back and not self.once else []
+        self.late = spelling.late
         self.at = self.begin()
 
     cpdef Place begin(self):
@@ -112,7 +121,7 @@ cdef class SpelledStream:
     def state_of(self, Place at not None) -> tuple[Any, ...]:
         """A place as what can be pickled."""
         ends = (at.cut, b"") if self.runs else (b"", at.cut)
-        return at.begun, at.left, bytes(at.run[: at.size]), at.broken, *ends
+        return at.begun, at.left, bytes(at.run[: at.size]), at.broken + 2 * at.front, *ends
 
     def setstate(self, state: tuple[Any, ...]):
         self.at = self.place_of(state)
@@ -123,7 +132,7 @@ cdef class SpelledStream:
         cut = check if self.runs else codec
         if utf_8_decode(cut, "strict", False)[1]:
             raise ValueError("a character that is not whole has up to three bytes")
-        return place_at(begun, left, bytearray(run), len(run), broken, cut)
+        return place_at(begun, left, bytearray(run), len(run), broken & 1, cut, broken >> 1)
 
     def feed(self, tokens) -> str:
         """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
@@ -192,7 +201,7 @@ cdef class SpelledStream:
         """The text that is left at the end of a text."""
         cdef Text out = Text()
         if self.runs:
-            out.end_run(at.run, at.size, len(at.cut))
+            out.end_run(at.run, at.size, len(at.cut), self.late, at.front)
         tail = self.tails[at.begun - 1][1] if at.begun and self.looks_back and not self.once else b""
         text = out.text() if self.runs else self._plain(at.cut + tail, True)[0]
         return self._without_front(text, at.left)[0]
@@ -206,7 +215,7 @@ cdef class SpelledStream:
         cdef bytes kinds = self.kinds if at.begun else self.first_kinds, piece
         cdef bytearray run = at.run
         cdef Py_ssize_t i, n = len(given), size = at.size
-        cdef bint broken = at.broken
+        cdef bint broken = at.broken, front = at.front
         cdef uint8_t[4] cut  # the beginning of a character
         cdef Py_ssize_t cut_size = PyBytes_GET_SIZE(at.cut)
         cdef Text out
@@ -220,25 +229,26 @@ cdef class SpelledStream:
             if i == 1:
                 kinds = self.kinds
             if not kinds[<Py_ssize_t>given[i]]:
-                out.end_run(run, size, cut_size)
+                out.end_run(run, size, cut_size, self.late, front)
                 if size:
-                    run, size, cut_size = bytearray(), 0, 0
+                    run, size, cut_size, front = bytearray(), 0, 0, False
                 broken = False
                 out.add(PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
             elif broken:
                 out.add_unknown(1)
             else:
+                front = front or (not size and not i and not at.begun)
                 run[size:] = piece
                 size += 1
                 broken = goes_wrong(cut, &cut_size, <uint8_t>piece[0])
                 if broken:
                     out.add_unknown(size)
-                    run, size, cut_size = bytearray(), 0, 0
+                    run, size, cut_size, front = bytearray(), 0, 0, False
         text = out.text()
         left = at.left
         if left:
             text, left = self._without_front(text, left)
-        return text, place_at(self._begun(given, pieces, at), left, run, size, broken, (<char *>cut)[:cut_size])
+        return text, place_at(self._begun(given, pieces, at), left, run, size, broken, (<char *>cut)[:cut_size], front)
 
     cdef tuple _without_front(self, str text, Py_ssize_t left):
         while left and text:

@@ -69,6 +69,17 @@ def _read(pat_str: str, dialect: str) -> tuple[Node, int]:
 
 
 @functools.lru_cache(maxsize=16)
+def compile_matches(pat_str: str, dialect: str = "oniguruma") -> CompiledPattern:
+    """The table that drops what a pattern matches, and keeps all between two matches as one piece. Raises as
+    compile_pattern() does."""
+    budget = Budget()
+    try:
+        return compile_tree(read(pat_str, dialect, budget), joins("Removed"), budget)
+    except RecursionError:
+        raise NotCompilable("it is nested too deeply") from None
+
+
+@functools.lru_cache(maxsize=16)
 def compile_pattern(pat_str: str, dialect: str = "tiktoken", *, drop_gaps: bool | None = None) -> CompiledPattern:
     """The table that splits as the program does that the pattern is written for.
 

@@ -22,8 +22,8 @@ ROOT = oracle.PROJECT
 # its place in the list.
 C_ROOMS = """
 base
-checksum text normal split pairs listing rows
-special vocab
+checksum text split pairs listing rows
+normal special vocab
 cut train longest unigram decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids cuda/longest

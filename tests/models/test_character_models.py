@@ -25,6 +25,7 @@ PREPEND = {"type": "Prepend", "prepend": "▁"}
 BACK = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
 LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 FALLBACK, FUSE = {"type": "ByteFallback"}, {"type": "Fuse"}
+WHITE = {"type": "Whitespace"}
 STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 
 
@@ -264,8 +265,10 @@ def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
         (record(decoder={"type": "Novel"}), "the decoder 'Novel'"),
         (record(decoder=STRIP), "behind Fuse"),
         (record(decoder=sequence("decoders", FUSE, {**STRIP, "stop": 1})), "stripping the end"),
-        (record(decoder=sequence("decoders", FUSE, BACK)), "behind ByteFallback, ByteLevel or Fuse"),
-        (record(pre_tokenizer=sequence("pretokenizers", {"type": "Whitespace"}, metaspace())), "behind another step"),
+        (record(decoder=sequence("decoders", FUSE, FALLBACK)), "behind ByteFallback, ByteLevel or Fuse"),
+        (record(decoder=sequence("decoders", FUSE, metaspace())), "a Replace of one character behind Fuse is"),
+        (record(pre_tokenizer=sequence("pretokenizers", WHITE, metaspace("first"))), "behind another step a Metaspace"),
+        (record(pre_tokenizer=sequence("pretokenizers", *[WHITE, metaspace()] * 2)), "and here is a second one"),
         (record(pre_tokenizer={**metaspace(), "add_prefix_space": False}), "it is false, and prepend_scheme is always"),
         (record(pre_tokenizer={**metaspace(), "replacement": "▁▁"}), "is not one character"),
         (record(pre_tokenizer={**metaspace(), "prepend_scheme": "last"}), "is no scheme"),
@@ -273,6 +276,37 @@ def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
 )
 def test_what_is_refused(tmp_path, made, said):
     assert said in refusal(tmp_path, made)
+
+
+MARKED = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+REGEX = {"type": "Replace", "pattern": {"Regex": "▁|e+"}, "content": " "}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (FALLBACK, MARKED),  # as ChatGLM 3
+        (FALLBACK, {**MARKED, "prepend_scheme": "never"}, FUSE, STRIP),
+        (FALLBACK, BACK, {**BACK, "pattern": {"String": "e"}}),
+        (FALLBACK, FUSE, BACK, STRIP),
+        (FUSE, BACK),
+        (REGEX, FALLBACK, FUSE),
+        (BACK, REGEX),
+    ],
+)
+def test_decoders_in_other_orders(tmp_path, steps):
+    both = Both.of(tmp_path, added(record(decoder=sequence("decoders", *steps)), "▁<x>▁", "<0x20>"))
+    both.check(texts(9, 100, "▁", "e"))
+    mark = [both.reference.token_to_id(f"<0x{byte:02X}>") for byte in "▁ e".encode()]
+    both.check_rows([*mark, *mark, *range(3), 300, 400, *(both.reference.token_to_id(c) for c in ("▁", "e"))])
+    for row in (mark[:3], [*mark[:3], 300], [300, *mark[:3]], mark[:2], [*mark[:2], 300], [*mark[:3] * 2, mark[0]]):
+        want = both.reference.decode(row, skip_special_tokens=False)
+        assert both.enc.decode(row) == want
+        for at in range(len(row) + 1):
+            decoder = both.enc.stream_decoder()
+            first = decoder.feed(row[:at])
+            decoder = pickle.loads(pickle.dumps(decoder))
+            assert first + decoder.feed(row[at:]) + decoder.flush() == want, (row, at)
 
 
 def test_a_merge_of_bytes_is_refused(tmp_path):

@@ -1,6 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from .base cimport st_status
+from .split cimport st_dfa
 
 
 cdef extern from "normal/chars.h" nogil:
@@ -19,7 +20,7 @@ cdef extern from "normal/charsmap.h" nogil:
 cdef extern from "normal/normalizer.h" nogil:
     int ST_MOST_STEPS
     ctypedef enum st_step_kind:
-        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN, ST_STEP_MAP, ST_STEP_WORDS, ST_STEP_SENTENCE
+        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN, ST_STEP_MAP, ST_STEP_WORDS, ST_STEP_SENTENCE, ST_STEP_MATCHES, ST_STEP_PIECES, ST_STEP_LETTERS
     ctypedef struct st_step:
         st_step_kind kind
         st_form form
@@ -27,8 +28,10 @@ cdef extern from "normal/normalizer.h" nogil:
         uint8_t *pattern
         uint8_t *content
         uint32_t *ranges
+        const st_dfa *dfa
         size_t pattern_size, content_size, range_count
     ctypedef struct st_normalizer:
+        st_step steps[16]
         size_t count
         const st_normalizer *behind
     void st_normalizer_init(st_normalizer *normalizer)
