@@ -179,7 +179,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
     const st_spans *s = &w->spans;
     const size_t end = (size_t)b->ends[b->piece], before = s->count;
-    int is_cut = b->inside || is_worth_cutting(b->text + b->at, end - b->at);
+    int is_cut = st_vocab_has(v, ST_MODEL_HAS_CUTS) && (b->inside || is_worth_cutting(b->text + b->at, end - b->at));
     const st_cuts *cuts = NULL;
     if (is_cut && !b->inside && b->stretches && add_stretch(v, w, b))
         return;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "base/utf8.h"
 
 /* Bytes of a text of a map, at most. Those of SentencePiece have up to 18 or so. */
@@ -168,4 +169,73 @@ int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest)
     st_free(c.first);
     st_free(c.next);
     return sound;
+}
+
+/* ---- characters that it changes ---- */
+
+static void set_bit(uint64_t *bits, uint32_t at)
+{
+    bits[at >> 6] |= UINT64_C(1) << (at & 63);
+}
+
+/* Goes over the characters behind the unit whose children begin at `at`, or what goes on there by `left` bytes more; touched NULL: they
+ * are second ones. */
+static void touch_characters(const st_charsmap *map, size_t at, uint32_t point, unsigned left, uint64_t *touched, uint64_t *seconds)
+{
+    for (unsigned byte = left ? 0x80 : 1; byte < (left ? 0xC0 : 0xF0); byte++) {
+        size_t to = at;
+        uint32_t unit;
+        if ((!left && byte >= 0x80 && byte < 0xC2) || !step(map, &to, (uint8_t)byte, &unit))
+            continue;
+        const unsigned more = left ? left - 1 : st_utf8_size((uint8_t)byte) - 1;
+        const uint32_t next = left ? point << 6 | (byte & 63) : byte < 0x80 ? byte : byte & (more == 1 ? 31 : 15);
+        if (more) {
+            touch_characters(map, to, next, more, touched, seconds);
+            continue;
+        }
+        if (!touched) {
+            set_bit(seconds, next);
+            continue;
+        }
+        if (unit >> 8 & 1)
+            set_bit(touched, next);
+        touch_characters(map, to, 0, 0, NULL, seconds);
+    }
+}
+
+void st_charsmap_touched(const st_charsmap *map, uint64_t *touched, uint64_t *seconds)
+{
+    if (map->units)
+        touch_characters(map, offset_of(unit_at(map, 0)), 0, 0, touched, seconds);
+}
+
+/* Are eight bytes of ASCII, all of which print? */
+static inline int all_print(uint64_t text)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), blank = ones << 5, high = ones << 7;
+    return !((text | (text + ones) | ~((text | high) - blank)) & high);
+}
+
+size_t st_still_until(const st_still *still, const uint8_t *text, size_t at, size_t n)
+{
+    size_t last = at, to = at;
+    while (to < n) {
+        uint32_t point = text[to];
+        unsigned size = 1;
+        if (point < 0x80 && still->prints && to + 8 <= n && all_print(st_load64(text + to))) {
+            to += 8;
+            last = to - 1;
+            continue;
+        }
+        if (point >= 0x80) {
+            if (point >= 0xF0)
+                break;
+            point = st_utf8_decode(text + to, &size);
+        }
+        if (!(still->bits[point >> 6] >> (point & 63) & 1))
+            break;
+        last = to;
+        to += size;
+    }
+    return to > at && to < n && text[to] < 0x80 && still->behind[text[to] >> 6] >> (text[to] & 63) & 1 ? to : last;
 }

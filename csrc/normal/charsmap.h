@@ -33,4 +33,21 @@ int st_charsmap_check(const st_charsmap *map, double *growth, size_t *longest);
  * if the text went on. */
 int st_charsmap_find(const st_charsmap *map, const uint8_t *text, size_t n, int longest, st_mapped *found, int *open);
 
+/* Sets a bit for each character below 0x10000 that is a text of the map, and in `seconds` for each that is the second one of a text whose
+ * first one is such a character: ST_BASIC_WORDS each, zero at first. */
+#define ST_BASIC_WORDS 1024
+void st_charsmap_touched(const st_charsmap *map, uint64_t *touched, uint64_t *seconds);
+
+/* What tells of most text that a step with a map leaves it. bits: a bit for each character below 0x10000 that stays, a cluster by itself,
+ * where another one of these follows, or one of ASCII with a bit of `behind`. prints: those of ASCII that print are among them. blank: of a
+ * blank in front of one nothing comes but a mark. */
+typedef struct st_still {
+    uint64_t *bits;
+    uint64_t behind[2];
+    int prints, blank;
+} st_still;
+
+/* How far such characters reach from text[at] on, all of which are known to stay without what follows behind text[0..n). */
+size_t st_still_until(const st_still *still, const uint8_t *text, size_t at, size_t n);
+
 #endif

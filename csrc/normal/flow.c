@@ -108,7 +108,7 @@ static st_status flush(st_flow *flow, size_t step)
 }
 
 /* Hands on what was made if it is much, and ends with a whole character. */
-static st_status flush_much(st_flow *flow, size_t step)
+st_status st_step_made(st_flow *flow, size_t step)
 {
     const st_bytes *made = &flow->states[step].out.text;
     return made->size < ST_NORMAL_BLOCK || st_utf8_unfinished(made->data, made->size) ? ST_OK : flush(flow, step);
@@ -120,7 +120,7 @@ st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last)
     size_t rest = 0; /* of a character whose first bytes were handed on before */
     if (part.n < ST_NORMAL_DIRECT && (!last || out->text.size)) {
         ST_TRY(append_part(out, 0, part));
-        return flush_much(flow, step);
+        return st_step_made(flow, step);
     }
     while (rest < part.n && st_utf8_is_continuation(part.text[rest]))
         rest++;
@@ -136,7 +136,7 @@ st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n,
     note_begun(out, 0, n, source ? 0 : n);
     for (size_t i = 0; flow->traced && i < n; i++)
         ST_TRY(st_bytes_append(&out->source, &source, sizeof source));
-    return flush_much(flow, step);
+    return st_step_made(flow, step);
 }
 
 /* ---- a text on its way ---- */

@@ -139,14 +139,6 @@ static st_status map_cluster(mapping *m, st_part part, size_t from, size_t until
     return put_mapped(m, st_part_of(part, from, until), &made);
 }
 
-/* Bytes from `at` on that are characters of ASCII which the map does not have, each with another one of ASCII behind it. */
-static size_t skip_plain(const st_step *s, const uint8_t *text, size_t at, size_t n)
-{
-    while (at + 1 < n && text[at] < 0x80 && text[at + 1] < 0x80 && s->plain[text[at] >> 6] >> (text[at] & 63) & 1)
-        at++;
-    return at;
-}
-
 /* Moves from a character of a cluster, behind which it has the state, to the cluster's end, or the end of the text. Returns whether it
  * has ended. */
 static int find_end(const uint8_t *text, size_t n, size_t *at, unsigned *state)
@@ -208,7 +200,7 @@ st_status st_step_map(st_flow *flow, size_t step, st_part part, int end)
             return ST_OK;
     }
     for (plain = at; at < part.n;) {
-        at = skip_plain(m.s, part.text, at, part.n);
+        at = st_still_until(&m.s->still, part.text, at, part.n);
         const size_t from = at;
         unsigned state = st_cluster_state(0, st_cluster_class(st_utf8_decode(part.text + at, &size)));
         at += size;

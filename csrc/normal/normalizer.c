@@ -1,6 +1,6 @@
 #include "normal/normalizer.h"
 
-#include "normal/charsmap.h"
+#include "normal/clusters.h"
 #include "normal/quick.h"
 
 #include "base/alloc.h"
@@ -18,6 +18,7 @@ static void free_step(st_step *step)
     st_free(step->content);
     st_free(step->ranges);
     st_free(step->fails);
+    st_free(step->still.bits);
 }
 
 void st_normalizer_free(st_normalizer *normalizer)
@@ -55,31 +56,47 @@ static int find_fails(st_step *step)
     return 1;
 }
 
-/* Whether a text of the map is the byte, or begins with it and another one of ASCII. */
-static int begins_in_map(const st_charsmap *map, unsigned byte)
+/* Whether a character stands by itself, whatever the map says: by its class, and as no symbol begins with it. */
+static int is_by_itself(const st_step *step, uint32_t point)
 {
-    uint8_t text[2] = {(uint8_t)byte, 0};
-    st_mapped found;
-    int open;
-    if (st_charsmap_find(map, text, 1, 1, &found, &open))
-        return 1;
-    for (text[1] = 1; text[1] < 0x80; text[1]++)
-        if (st_charsmap_find(map, text, 2, 1, &found, &open) || open)
-            return 1;
-    return 0;
+    const unsigned class = st_cluster_class(point);
+    uint8_t bytes[4];
+    st_utf8_write(bytes, point);
+    if (step->kind == ST_STEP_SENTENCE)
+        return point != ' ' && point != 0x2581 && !(step->firsts[*bytes >> 6] >> (*bytes & 63) & 1);
+    return class == ST_CLUSTER_OTHER || class == ST_CLUSTER_LV || class == ST_CLUSTER_LVT;
 }
 
-static void find_plain(st_step *step)
+static void choose_still(st_step *step, const uint64_t *seconds)
+{
+    step->still.blank = !((step->still.bits[0] | step->firsts[0]) >> ' ' & 1);
+    for (uint32_t point = 0; point < 64 * ST_BASIC_WORDS; point++) {
+        const uint64_t bit = UINT64_C(1) << (point & 63);
+        const int is_still = !((step->still.bits[point >> 6] | seconds[point >> 6]) & bit) && is_by_itself(step, point);
+        step->still.bits[point >> 6] = (step->still.bits[point >> 6] & ~bit) | (is_still ? bit : 0);
+    }
+    step->still.behind[0] = ~seconds[0];
+    step->still.behind[1] = ~seconds[1];
+    step->still.prints = !(~step->still.bits[0] >> 32) && !(~step->still.bits[1] << 1);
+}
+
+static int find_still(st_step *step)
 {
     const int sentence = step->kind == ST_STEP_SENTENCE;
     st_charsmap map;
     if ((step->kind != ST_STEP_MAP && !sentence) || !st_charsmap_open(&map, step->pattern, step->pattern_size))
-        return;
+        return 1;
     for (size_t at = 0; sentence && at < step->content_size; at += 2 + (step->content[at] | (size_t)step->content[at + 1] << 8))
         step->firsts[step->content[at + 2] >> 6] |= UINT64_C(1) << (step->content[at + 2] & 63);
-    for (unsigned byte = 0x20 + sentence; byte < 0x7F; byte++) /* neither controls nor ends of lines */
-        if (!begins_in_map(&map, byte) && !(step->firsts[byte >> 6] >> (byte & 63) & 1))
-            step->plain[byte >> 6] |= UINT64_C(1) << (byte & 63);
+    uint64_t *seconds = st_calloc(ST_BASIC_WORDS, sizeof *seconds);
+    step->still.bits = st_calloc(ST_BASIC_WORDS, sizeof *seconds);
+    const int has_room = seconds && step->still.bits;
+    if (has_room) {
+        st_charsmap_touched(&map, step->still.bits, seconds);
+        choose_still(step, seconds);
+    }
+    st_free(seconds);
+    return has_room;
 }
 
 st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
@@ -88,13 +105,13 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
     copy.pattern = copy.content = NULL;
     copy.ranges = NULL;
     copy.fails = NULL;
+    copy.still.bits = NULL;
     if (normalizer->count == ST_MOST_STEPS || !copy_array(&copy.pattern, step->pattern, step->pattern_size) ||
         !copy_array(&copy.content, step->content, step->content_size) ||
-        !copy_array(&copy.ranges, step->ranges, step->range_count * 2 * sizeof *step->ranges) || !find_fails(&copy)) {
+        !copy_array(&copy.ranges, step->ranges, step->range_count * 2 * sizeof *step->ranges) || !find_fails(&copy) || !find_still(&copy)) {
         free_step(&copy);
         return ST_NO_MEMORY;
     }
-    find_plain(&copy);
     normalizer->steps[normalizer->count++] = copy;
     return ST_OK;
 }

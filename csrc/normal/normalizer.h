@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "normal/chars.h"
+#include "normal/charsmap.h"
 #include "split/dfa.h"
 
 #define ST_MOST_STEPS 16
@@ -41,7 +42,7 @@ typedef struct st_step {
                                * the first character of the first part */
     int runs, least, mask;    /* SENTENCE: `least` is more than is held. CLASS: a run at once, if it has so many characters, 0 means 1; not 0: the class is that of this mask (chars.h), without ranges */
     int controls, ideographs, lower; /* CLEAN */
-    uint64_t plain[2];        /* MAP, SENTENCE: a bit for each character of ASCII that stays where another one of ASCII follows */
+    st_still still;           /* MAP, SENTENCE */
     uint64_t firsts[4];       /* SENTENCE: a bit for each byte that a symbol begins with; the symbols are `content`, with two bytes of size
                                * in front of each, the lower one first */
     uint8_t *pattern;         /* REPLACE, MAP */

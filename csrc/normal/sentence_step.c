@@ -120,13 +120,45 @@ static st_status take_next(sentence *c, st_mapped next, size_t source)
 
 /* ---- the step ---- */
 
-/* Bytes of ASCII that stay, and that nothing longer begins with. */
-static size_t plain_part(const st_step *s, const uint8_t *text, size_t n)
+/* Bytes that are made without a look at how many there are. */
+#define SLICE ((size_t)4096)
+
+/* Whether text[0] is a blank that becomes a mark, and the character of ASCII behind it stays. */
+static int is_single_blank(const st_step *s, const uint8_t *text)
 {
-    size_t at = 0;
-    while (at + 1 < n && text[at] < 0x80 && text[at + 1] < 0x80 && s->plain[text[at] >> 6] >> (text[at] & 63) & 1)
-        at++;
-    return at;
+    return s->still.blank && text[0] == ' ' && text[1] < 0x80 && s->still.bits[text[1] >> 6] >> (text[1] & 63) & 1;
+}
+
+/* Takes words that stay, with single blanks in front, from text[*at..n) on, in a text that has begun and whose places nobody asks for. */
+static st_status take_words(sentence *c, const uint8_t *text, size_t n, size_t *at)
+{
+    st_bytes *out = &c->state->out.text;
+    const size_t stop = n - *at > SLICE ? *at + SLICE : n, blank = c->s->runs;
+    size_t marks = c->state->matched >> 1, from = *at, to;
+    ST_TRY(st_bytes_reserve(out, c->mark_size * (marks + stop - from) + 1));
+    uint8_t *made = out->data + out->size;
+    for (;;) {
+        to = st_still_until(&c->s->still, text, from, stop);
+        if (to > from) {
+            for (; marks; marks--, made += c->mark_size)
+                memcpy(made, c->mark, c->mark_size);
+            memcpy(made, text + from, to - from);
+            made += to - from;
+            c->state->matched = 0;
+        }
+        if (to + 1 >= stop || c->state->matched & 1 || !is_single_blank(c->s, text + to))
+            break;
+        marks++;
+        c->state->matched = blank;
+        from = to + 1;
+    }
+    from = to;
+    for (; marks && !blank; marks--, made += c->mark_size) /* nothing waits */
+        memcpy(made, c->mark, c->mark_size);
+    c->state->matched = (c->state->matched & 1) | marks << 1;
+    out->size = (size_t)(made - out->data);
+    *at = from;
+    return st_step_made(c->flow, c->step);
 }
 
 static st_status take_part(sentence *c, st_part part, int end, size_t *taken)
@@ -134,14 +166,11 @@ static st_status take_part(sentence *c, st_part part, int end, size_t *taken)
     size_t at = 0;
     st_mapped next;
     while (at < part.n) {
-        const size_t plain = plain_part(c->s, part.text + at, part.n - at);
-        if (plain && c->state->begun) {
-            c->state->matched &= ~(size_t)1;
-            ST_TRY(put_marks(c));
-            ST_TRY(st_step_pass(c->flow, c->step, st_part_of(part, at, at + plain), 0));
-            at += plain;
+        const size_t before = at;
+        if (c->state->begun && at >= part.begun && !c->flow->traced)
+            ST_TRY(take_words(c, part.text, part.n, &at));
+        if (at > before)
             continue;
-        }
         if (!find_next(c, part.text + at, part.n - at, end, &next))
             break;
         ST_TRY(take_next(c, next, st_source_at(part, at)));

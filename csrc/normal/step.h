@@ -58,6 +58,9 @@ st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last);
 /* Hands on bytes whose characters come from the place `source`. */
 st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n, size_t source);
 
+/* Something was appended to what the step has made; hands that on if it is much. */
+st_status st_step_made(st_flow *flow, size_t step);
+
 /* Appends a part to what the step holds. */
 st_status st_step_hold(st_flow *flow, size_t step, st_part part);
 st_part st_step_held(const st_flow *flow, size_t step);

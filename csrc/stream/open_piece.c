@@ -33,7 +33,7 @@ static st_status take_whole_atoms(const st_encode_context *c, const st_cuts *cut
  * a cut does not matter: either an open atom goes on there, or an atom begins there. */
 static st_status take_atoms(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n, size_t *rest)
 {
-    const st_cuts *cuts = st_vocab_cuts(c->vocab);
+    const st_cuts *cuts = st_vocab_has(c->vocab, ST_MODEL_HAS_CUTS) ? st_vocab_cuts(c->vocab) : NULL;
     size_t taken, first = cuts ? st_cuts_next(cuts, text, 0, n) : n;
     *rest = 0;
     if (first == n)
