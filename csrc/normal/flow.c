@@ -176,13 +176,15 @@ static void reset_step(st_step_state *state)
     resize(&state->out, 0);
     state->start = state->matched = 0;
     state->begun = 0;
-    st_scan_init(&state->scan);
 }
 
 void st_flow_reset(st_flow *flow)
 {
     for (size_t i = 0; i < count_of(flow); i++)
         reset_step(&flow->states[i]);
+    for (size_t i = 0; i < count_of(flow); i++)
+        if (st_step_scans(&flow->normalizer->steps[i]))
+            st_scan_init(&flow->states[i].scan);
     flow->at = 0;
 }
 
@@ -232,7 +234,8 @@ static st_status run_steps(st_flow *flow, st_part part, int end)
             st_step_drop_held(flow, i);
             flow->states[i].matched = 0;
             flow->states[i].begun = 0;
-            st_scan_init(&flow->states[i].scan);
+            if (st_step_scans(&flow->normalizer->steps[i]))
+                st_scan_init(&flow->states[i].scan);
         }
     }
     return status;

@@ -27,8 +27,10 @@ void st_front_reset(st_front *front)
     st_cutter_reset(&front->late);
     front->flow.later = front->behind.later = 0;
     st_flow_reset(&front->flow);
-    st_flow_reset(&front->behind);
-    st_flow_reset(&front->piece);
+    if (front->behind.normalizer) {
+        st_flow_reset(&front->behind);
+        st_flow_reset(&front->piece);
+    }
 }
 
 size_t st_front_held(const st_front *front)
@@ -138,8 +140,10 @@ void st_front_mark(const st_front *front, st_front_marks *marks)
     marks->later = front->flow.later;
     marks->behind_later = front->behind.later;
     st_flow_mark(&front->flow, &marks->flow);
-    st_flow_mark(&front->behind, &marks->behind);
-    st_flow_mark(&front->piece, &marks->piece);
+    if (front->behind.normalizer) {
+        st_flow_mark(&front->behind, &marks->behind);
+        st_flow_mark(&front->piece, &marks->piece);
+    }
 }
 
 void st_front_roll_back(st_front *front, const st_front_marks *marks)
@@ -149,8 +153,10 @@ void st_front_roll_back(st_front *front, const st_front_marks *marks)
     front->flow.later = marks->later;
     front->behind.later = marks->behind_later;
     st_flow_roll_back(&front->flow, &marks->flow);
-    st_flow_roll_back(&front->behind, &marks->behind);
-    st_flow_roll_back(&front->piece, &marks->piece);
+    if (front->behind.normalizer) {
+        st_flow_roll_back(&front->behind, &marks->behind);
+        st_flow_roll_back(&front->piece, &marks->piece);
+    }
 }
 
 void st_front_commit(st_front *front)
@@ -158,8 +164,10 @@ void st_front_commit(st_front *front)
     st_cutter_commit(&front->names);
     st_cutter_commit(&front->late);
     st_flow_commit(&front->flow);
-    st_flow_commit(&front->behind);
-    st_flow_commit(&front->piece);
+    if (front->behind.normalizer) {
+        st_flow_commit(&front->behind);
+        st_flow_commit(&front->piece);
+    }
 }
 
 st_status st_front_copy(st_front *target, const st_front *source)
