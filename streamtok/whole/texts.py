@@ -96,7 +96,8 @@ def encode(
         allowed, disallowed = (self._plain, None) if plain else self._matchers_for(allowed_special, disallowed_special)
     if device != "cpu":
         ids = devices.encode_array(self, device, checked(text), (allowed, disallowed), "strict", None)
-        return (in_template(ids, self._template) if add_special_tokens else ids).tolist()
+        made: list[int] = (in_template(ids, self._template) if add_special_tokens else ids).tolist()
+        return made
     if add_special_tokens:
         return [*self._template[0], *self._coder.encode(text, allowed, disallowed), *self._template[1]]
     return self._coder.encode(text, allowed, disallowed)
