@@ -28,6 +28,7 @@ NOT_PASSED = {
     *("class", "height", "sandbox", "srcdoc", "title", "width"),  # of HTML
     *("batch_size", "drop_last", "epoch", "in_order", "overlap", "persistent_workers", "rank", "world_size"),
     "cache",  # of Encoding.from_file: the command keeps no tables of models
+    "normalizer",  # of Encoding.from_file
     "row_groups",  # of TableSource
     *("shard_bytes", "workers"),  # the command checks its --workers itself, and a spec its shard_bytes
 }
