@@ -47,6 +47,15 @@ typedef long long int64_t;
 #define ST_TABLE static const
 #endif
 
+/* Of a function whose frame its callers are not to have. */
+#if defined(__GNUC__)
+#define ST_NOT_INLINE __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define ST_NOT_INLINE __declspec(noinline)
+#else
+#define ST_NOT_INLINE
+#endif
+
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define ST_ALIGNED_64 __attribute__((aligned(64)))
 #elif defined(_MSC_VER) && !defined(__CUDACC__)

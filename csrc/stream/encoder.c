@@ -59,7 +59,8 @@ void st_encoder_allow(st_encoder *e, const st_special *names, const st_normalize
 
 void st_encoder_free(st_encoder *e)
 {
-    st_front_free(&e->front);
+    if (e->front.is_on)
+        st_front_free(&e->front);
     st_bytes_free(&e->carry.bytes);
     st_text_stage_free(&e->text);
     st_open_piece_free(&e->open);
@@ -73,7 +74,8 @@ void st_encoder_reset(st_encoder *e)
     e->carry.bytes.size = e->carry.start = 0;
     st_watch_reset(&e->watch);
     e->name = 0;
-    st_front_reset(&e->front);
+    if (e->front.is_on)
+        st_front_reset(&e->front);
     st_number_write(&e->text.offset, 0);
     e->open.taken = 0;
     e->open.tail.active = 0;
@@ -298,11 +300,12 @@ typedef struct snapshot {
     size_t carry_start, carry_size, out_size;
     uint32_t active, name;
     st_watch watch;
-    st_front_marks front;
+    st_front_marks *front; /* NULL: the encoder has no front */
 } snapshot;
 
-static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
+static st_status take_snapshot(st_encoder *e, const st_ids *out, st_front_marks *front, snapshot *s)
 {
+    s->front = front;
     s->scan = e->scan;
     s->taken = e->open.taken;
     s->carry_start = e->carry.start;
@@ -311,8 +314,8 @@ static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
     s->active = e->open.tail.active;
     s->name = e->name;
     s->watch = e->watch;
-    if (e->front.is_on)
-        st_front_mark(&e->front, &s->front);
+    if (front)
+        st_front_mark(&e->front, front);
     return e->open.tail.active ? st_open_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
 }
 
@@ -331,8 +334,8 @@ static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
     e->open.tail.active = s->active;
     e->name = s->name;
     e->watch = s->watch;
-    if (e->front.is_on)
-        st_front_roll_back(&e->front, &s->front);
+    if (s->front)
+        st_front_roll_back(&e->front, s->front);
 }
 
 static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
@@ -342,7 +345,8 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
         return;
     }
     st_text_stage_commit(&e->text, s, n);
-    st_front_commit(&e->front);
+    if (e->front.is_on)
+        st_front_commit(&e->front);
     if (e->carry.start == e->carry.bytes.size) {
         e->carry.start = e->carry.bytes.size = 0;
     } else if (e->carry.start >= e->carry.bytes.size - e->carry.start) { /* moves no more than it frees: linear */
@@ -435,7 +439,8 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
 /* A longer copy is freed when the feed is done. */
 #define COPY_KEPT ((size_t)1 << 20)
 
-static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
+static st_status feed_marked(st_encoder *e, const uint8_t *text, size_t n, int flags, st_front_marks *front, st_ids *out,
+                             st_feed_error *error)
 {
     st_segments s;
     snapshot before;
@@ -445,7 +450,7 @@ static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, s
         error->offset = e->text.offset - e->text.partial_size + error->text.start;
     if (status)
         return status;
-    ST_TRY(take_snapshot(e, out, &before));
+    ST_TRY(take_snapshot(e, out, front, &before));
     status = run_feed(e, &s, final, out, error);
     if (!status && e->vocab->model->spell)
         status = e->vocab->model->spell(e->vocab, out, before.out_size);
@@ -459,6 +464,18 @@ static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, s
     else
         commit(e, &s, n, final);
     return status;
+}
+
+/* A function of its own, because the marks take more than a page of the stack. */
+static ST_NOT_INLINE st_status feed_behind_front(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
+{
+    st_front_marks marks;
+    return feed_marked(e, text, n, flags, &marks, out, error);
+}
+
+static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
+{
+    return e->front.is_on ? feed_behind_front(e, text, n, flags, out, error) : feed_marked(e, text, n, flags, NULL, out, error);
 }
 
 st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)

@@ -17,8 +17,10 @@ void st_front_free(st_front *front)
     st_cutter_free(&front->names);
     st_cutter_free(&front->late);
     st_flow_free(&front->flow);
-    st_flow_free(&front->behind);
-    st_flow_free(&front->piece);
+    if (front->behind.normalizer) {
+        st_flow_free(&front->behind);
+        st_flow_free(&front->piece);
+    }
 }
 
 void st_front_reset(st_front *front)
