@@ -7,7 +7,7 @@
 #include "base/interrupt.h"
 #include "base/prefetch.h"
 #include "unigram/lattice.h"
-#include "unigram/ways.h"
+#include "unigram/paths.h"
 
 /* Work of a byte, in the unit of st_go_on (base/interrupt.h). */
 #define BYTE_COSTS 8
@@ -92,7 +92,7 @@ static void measure(const words *w, measured *m, const uint8_t *text, size_t n)
     m->chars[n] = chars;
 }
 
-/* The |B| below which single sums take the same way. */
+/* The |B| below which single sums take the same path. */
 static double limit_of(const measured *m, size_t n)
 {
     double least = DBL_MAX;
@@ -104,12 +104,12 @@ static double limit_of(const measured *m, size_t n)
     return limit < most ? limit : most;
 }
 
-/* Gives out a way that was turned around. */
-static void put_way(const words *w, const place *places, const uint8_t *text, size_t n, uint32_t *ids, size_t *count, uint32_t *run)
+/* Gives out a path that was turned around. */
+static void put_path(const words *w, const place *places, const uint8_t *text, size_t n, uint32_t *ids, size_t *count, uint32_t *run)
 {
     st_ids out = {ids, 0, n}; /* room for one for each byte, which is enough */
     st_sink s = {w->vocab, w->pieces, text, &out, NULL, 0, *run};
-    (void)st_way_put(&s, places, n, 1);
+    (void)st_path_put(&s, places, n, 1);
     *count = out.size;
     *run = s.run;
 }
@@ -119,9 +119,9 @@ static void divide(const words *w, const uint8_t *text, size_t n, divided *d)
     measured m;
     measure(w, &m, text, n);
     d->limit = limit_of(&m, n);
-    st_way_turn(m.places, n);
+    st_path_turn(m.places, n);
     d->run = NO_RUN;
-    put_way(w, m.places, text, n, d->ids, &d->count, &d->run);
+    put_path(w, m.places, text, n, d->ids, &d->count, &d->run);
     d->edges = 0;
     for (size_t at = 0; at < n; at += m.places[at].size) {
         const uint32_t token = m.places[at].token;
@@ -133,15 +133,15 @@ static void divide(const words *w, const uint8_t *text, size_t n, divided *d)
 static void divide_from_sum(words *w, const uint8_t *text, size_t n)
 {
     place places[MOST_BYTES + 1];
-    way from = {w->pieces, w->rule, text, n, places, 0};
+    path from = {w->pieces, w->rule, text, n, places, 0};
     size_t count;
     for (size_t i = 0; i <= n; i++)
         places[i] = (place){0, 0, 0};
     places[0].sum = w->base;
     leave_all(&from, 0, n, 1);
     w->base = (float)places[n].sum;
-    st_way_turn(places, n);
-    put_way(w, places, text, n, w->out->data + w->out->size, &count, &w->run);
+    st_path_turn(places, n);
+    put_path(w, places, text, n, w->out->data + w->out->size, &count, &w->run);
     w->out->size += count;
 }
 

@@ -1,12 +1,12 @@
 /* known_words.h - words of SentencePiece's dialect that were divided before, and their ids again wherever they stand.
  *
- * Where no token holds a mark (U+2581) behind another character, and the mark is a token, each way through a text passes the border in
+ * Where no token holds a mark (U+2581) behind another character, and the mark is a token, each path through a text passes the border in
  * front of a mark, so a text is divided word by word. But the sums go on from word to word in single precision, and their rounding may
- * decide between two ways through a word. So a word is divided with sums from 0 in double precision, which are exact but for some 2^-29
- * of the error below. At each place of its best way, with k characters in front, let d be what the second best sum is less. A sum of k
+ * decide between two paths through a word. So a word is divided with sums from 0 in double precision, which are exact but for some 2^-29
+ * of the error below. At each place of its best path, with k characters in front, let d be what the second best sum is less. A sum of k
  * tokens has an error of k half units in the last place at most, of numbers up to |B| + S: B is the sum in front of the word, and S the
  * largest one inside. So both sums err by less than k (|B| + S) 2^-23 together, and where all d are more, the single sums choose the same
- * way. A word is kept with the |B| up to which that is so, and no sum is over ST_UNIGRAM_RESET; behind it, it is divided anew from B. */
+ * path. A word is kept with the |B| up to which that is so, and no sum is over ST_UNIGRAM_RESET; behind it, it is divided anew from B. */
 #ifndef ST_UNIGRAM_KNOWN_WORDS_H
 #define ST_UNIGRAM_KNOWN_WORDS_H
 
@@ -24,7 +24,7 @@
 #define ST_SEEN_BITS 14
 
 /* Direct mapped: a word has one place, and the last one written stays. Behind its bytes are zeros, and so behind its scores, which are
- * those of the tokens of its way; ids may be fewer or more, where characters are unknown. */
+ * those of the tokens of its path; ids may be fewer or more, where characters are unknown. */
 typedef struct st_known_word {
     uint8_t n, count, edges, run; /* n 0: free; run: st_open.state behind it */
     float limit;

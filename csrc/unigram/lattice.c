@@ -2,18 +2,18 @@
 
 #include "base/interrupt.h"
 #include "base/utf8.h"
-#include "unigram/ways.h"
+#include "unigram/paths.h"
 
 /* Text that is taken at once, so that its places stay in the nearest caches. */
 #define SLICE ((size_t)4096)
 
-/* With ways that have more than this in common with none of the others, they are not compared after each push. */
+/* With paths that have more than this in common with none of the others, they are not compared after each push. */
 #define LONG_TAIL 256
 
 /* Work of a byte, in the unit of st_go_on (base/interrupt.h). */
 #define BYTE_COSTS 16
 
-void st_way_reset(way *w, size_t at)
+void st_path_reset(path *w, size_t at)
 {
     const double base = w->places[at].sum;
     for (size_t i = at; i <= w->far || i == at; i++)
@@ -22,7 +22,7 @@ void st_way_reset(way *w, size_t at)
 }
 
 /* Whether the text says of all tokens that begin at the place whether they are there. */
-static int can_be_left(const way *w, size_t at)
+static int can_be_left(const path *w, size_t at)
 {
     uint32_t base = w->pieces->root;
     const st_piece_cell *cell;
@@ -100,8 +100,8 @@ static st_status put_single(st_sink *s, size_t at, size_t n)
     return put_more(s, at, n);
 }
 
-/* The tokens of the way from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
-st_status st_way_put(st_sink *s, const place *places, size_t end, int closed)
+/* The tokens of the path from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
+st_status st_path_put(st_sink *s, const place *places, size_t end, int closed)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
     for (size_t at = 0, to; at < end; at = to) {
@@ -123,8 +123,8 @@ st_status st_way_put(st_sink *s, const place *places, size_t end, int closed)
     return ST_OK;
 }
 
-/* Turns the links of the way that ends at `end` around. */
-void st_way_turn(place *places, size_t end)
+/* Turns the links of the path that ends at `end` around. */
+void st_path_turn(place *places, size_t end)
 {
     uint32_t size = places[end].size, token = places[end].token;
     for (size_t at = end; at;) {
@@ -144,7 +144,7 @@ void st_lattice_word(const st_pieces *pieces, const st_vocab *vocab, st_word *wo
 {
     place places[ST_WORD_BYTES + 1];
     const st_unigram *rule = st_unigram_of(vocab);
-    way w = {pieces, rule, word->text, word->n, places, 0};
+    path w = {pieces, rule, word->text, word->n, places, 0};
     st_ids out = {word->tokens, 0, word->n};
     st_sink s = {vocab, pieces, word->text, &out, NULL, 0, NO_RUN};
     const int single = (rule->flags & ST_UNIGRAM_SINGLE) != 0;
@@ -154,8 +154,8 @@ void st_lattice_word(const st_pieces *pieces, const st_vocab *vocab, st_word *wo
         leave_all(&w, 0, word->n, 1);
     else
         leave_all(&w, 0, word->n, 0);
-    st_way_turn(places, word->n);
-    (void)st_way_put(&s, places, word->n, 1); /* there is room */
+    st_path_turn(places, word->n);
+    (void)st_path_put(&s, places, word->n, 1); /* there is room */
     word->count = (uint32_t)out.size;
 }
 
@@ -173,29 +173,29 @@ st_status st_lattice_extend(st_open *open, const uint8_t *text, size_t n)
     return ST_OK;
 }
 
-/* What the best ways to all places from `left` on have in common. */
+/* What the best paths to all places from `left` on have in common. */
 static size_t common_part(const lattice *l, place *places)
 {
-    size_t ways = 0, at = (size_t)l->far;
+    size_t paths = 0, at = (size_t)l->far;
     for (size_t i = (size_t)l->left; i <= l->far; i++)
         if (places[i].size || i == l->left) {
             places[i].size |= MARK;
-            ways++;
+            paths++;
         }
     for (;; at--) {
         place *p = &places[at];
         if (!(p->size & MARK))
             continue;
         p->size &= ~MARK;
-        if (ways == 1)
+        if (paths == 1)
             return at;
         place *parent = p - p->size;
-        ways -= (parent->size & MARK) != 0;
+        paths -= (parent->size & MARK) != 0;
         parent->size |= MARK;
     }
 }
 
-/* Where the last run of unknown characters begins that has to wait for its end, in a way that ends at `end`. */
+/* Where the last run of unknown characters begins that has to wait for its end, in a path that ends at `end`. */
 static size_t without_open_run(const st_sink *s, const place *places, size_t end)
 {
     const st_unigram *rule = st_unigram_of(s->vocab);
@@ -238,9 +238,9 @@ static st_status give_out(st_open *open, st_sink *s, int final)
     s->run = open->state;
     if (end) {
         const place last = places[end];
-        st_way_turn(places, end);
+        st_path_turn(places, end);
         places[end] = last; /* it begins what stays */
-        ST_TRY(st_way_put(s, places, end, final));
+        ST_TRY(st_path_put(s, places, end, final));
     }
     open->state = s->run;
     const size_t tail = (size_t)l->far - end, looked = (size_t)l->far - before + (before - end);
@@ -254,7 +254,7 @@ static void advance(st_open *open, const st_pieces *pieces, const st_vocab *voca
 {
     lattice *l = lattice_of(open);
     const st_unigram *rule = st_unigram_of(vocab);
-    way w = {pieces, rule, open->text.data, open->text.size, places_of(open), (size_t)l->far};
+    path w = {pieces, rule, open->text.data, open->text.size, places_of(open), (size_t)l->far};
     const size_t sure = final ? w.n : w.n > vocab->max_length + 4 ? w.n - vocab->max_length - 4 : 0;
     const int single = (rule->flags & ST_UNIGRAM_SINGLE) != 0;
     size_t at = (size_t)l->left;

@@ -1,12 +1,12 @@
 /* lattice.h - a piece of a Unigram vocabulary on its way to the division with the largest sum, as its text comes.
  *
  * At each place between two characters stands the best sum of what is in front of it, and the last token of that. A place is LEFT when
- * all tokens that begin there were looked at, which needs text up to the longest of them. Each way through the text crosses a place by
- * one token, so it begins with the best way to one of the places from the first one on that was not left: what all of these ways begin
+ * all tokens that begin there were looked at, which needs text up to the longest of them. Each path through the text crosses a place by
+ * one token, so it begins with the best path to one of the places from the first one on that was not left: what all of these paths begin
  * with no later text can change. Their tokens are given out, and only what lies behind them is kept.
  *
  * That is some 15 characters of most texts. It may be all of a text: where "a" and "aa" are tokens, whether a run of "a" begins with
- * "a" or with "aa" depends on whether its length is odd. Then a place takes 17 bytes, and the ways are compared each time the text has
+ * "a" or with "aa" depends on whether its length is odd. Then a place takes 17 bytes, and the paths are compared each time the text has
  * grown by half, so the time is linear all the same. */
 #ifndef ST_UNIGRAM_LATTICE_H
 #define ST_UNIGRAM_LATTICE_H

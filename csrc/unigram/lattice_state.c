@@ -54,7 +54,7 @@ static int is_token_at(const st_vocab *v, const st_open *open, const place *p, s
            !memcmp(text + i - p->size, st_token_bytes(v, p->token), p->size);
 }
 
-/* Whether the ways to all places from `left` on are tokens that are there. Places that are on no such way may be anything: theirs can
+/* Whether the paths to all places from `left` on are tokens that are there. Places that are on no such path may be anything: theirs can
  * begin in front of the text. */
 static int is_sound(const st_vocab *v, const st_open *open)
 {

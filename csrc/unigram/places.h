@@ -4,7 +4,7 @@
 
 #include "vocab/open.h"
 
-/* A place between two characters: the best sum of what is in front of it, and the last token of that. Once a way is given out, its
+/* A place between two characters: the best sum of what is in front of it, and the last token of that. Once a path is given out, its
  * places have the next token instead. */
 typedef struct place {
     double sum;
@@ -12,14 +12,14 @@ typedef struct place {
     uint32_t size; /* bytes of the token; 0: no token ends here yet */
 } place;
 
-/* In `size`, for as long as ways are compared. */
+/* In `size`, for as long as paths are compared. */
 #define MARK (UINT32_C(1) << 31)
 
 /* What is known of an open piece; positions count from where its pending text begins. The places lie behind it. */
 typedef struct lattice {
     uint64_t left; /* all places in front were left */
     uint64_t far;  /* the last place that a token ends at */
-    uint64_t wait; /* ways are compared again when `left` is here */
+    uint64_t wait; /* paths are compared again when `left` is here */
     uint64_t unused;
 } lattice;
 

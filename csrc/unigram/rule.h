@@ -1,6 +1,6 @@
 /* rule.h - what a vocabulary of the model Unigram has of its own: the scores of its tokens, and what becomes of unknown characters.
  *
- * Of all ways to divide a piece into tokens the one with the largest sum of scores is taken. A character by itself that is no token is
+ * Of all paths to divide a piece into tokens the one with the largest sum of scores is taken. A character by itself that is no token is
  * an UNKNOWN one, with a score of its own. Sums grow from the left, one rounding a token; at each place the largest sum is kept, the
  * first of equal ones in the order of the starts of their last tokens. So at equal sums the longest last token wins.
  *

@@ -18,7 +18,7 @@ from ..bundled.scored import score_text
 from ..errors import VocabularyError, shown
 from .description import Ranks
 from .gguf_head import MAGIC, parse_head
-from .gguf_ways import BEGUN, OF_CHARACTERS, UNSURE, WAY_OF, WHOLE, level, steps_of
+from .gguf_splits import BEGUN, OF_CHARACTERS, SPLIT_OF, UNSURE, WHOLE, level, steps_of
 from .piece_pairs import read_pieces
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _of_bytes(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any
     name = file.text("pre")
     if name in OF_CHARACTERS:
         return _of_characters(file, tokens, kinds)
-    if name not in WAY_OF:
+    if name not in SPLIT_OF:
         said = "it is missing" if name is None else f"{shown(name)} is not known here"
         said = f"{shown(name)}: {UNSURE[name]}" if name in UNSURE else f"{said}: how text is split is not certain"
         raise file.refused("pre", f"{said}; take the model's tokenizer.json")
@@ -181,7 +181,7 @@ def _of_bytes(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any
     model |= {"ignore_merges": name in WHOLE, "vocab": _vocab(file, tokens[:base]), "merges": _merges(file)}
     return _record(
         added_tokens=_added(tokens, kinds),
-        pre_tokenizer={"type": "Sequence", "pretokenizers": steps_of(WAY_OF[name])},
+        pre_tokenizer={"type": "Sequence", "pretokenizers": steps_of(SPLIT_OF[name])},
         post_processor=_template(file, tokens, name in BEGUN),
         decoder=level(False),
         model=model,

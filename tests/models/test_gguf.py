@@ -20,7 +20,7 @@ from small_models import Both, added, record, split_by, texts
 
 from streamtok import Encoding, VocabularyError
 from streamtok.model_files import gguf_head
-from streamtok.model_files.gguf_ways import OF_CHARACTERS, UNSURE, WAY_OF, steps_of
+from streamtok.model_files.gguf_splits import OF_CHARACTERS, SPLIT_OF, UNSURE, steps_of
 from streamtok.model_files.wire import Message
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tools"))
@@ -60,7 +60,7 @@ def same(enc: Encoding, both: Both, given: list[str]) -> None:
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "deepseek-v3", "falcon", "deepseek-coder", "starcoder", "bloom"])
 def test_bpe_over_bytes(tmp_path, pre, order):
     made = record()
-    steps = steps_of(WAY_OF[pre])
+    steps = steps_of(SPLIT_OF[pre])
     made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
     made["model"]["ignore_merges"] = pre == "llama-bpe"
     made = added(added(made, "<|end|>", special=True), "<x>", "õö")
@@ -89,14 +89,14 @@ NAMES = (
 
 
 def test_all_names_of_ways_to_split(tmp_path):
-    assert {*WAY_OF, *OF_CHARACTERS, *UNSURE} == {*NAMES}
+    assert {*SPLIT_OF, *OF_CHARACTERS, *UNSURE} == {*NAMES}
 
 
-@pytest.mark.parametrize("way", [*dict.fromkeys(map(str, WAY_OF.values()))], ids=lambda way: way[:30])
+@pytest.mark.parametrize("way", [*dict.fromkeys(map(str, SPLIT_OF.values()))], ids=lambda way: way[:30])
 def test_each_way_has_a_table_and_splits_as_tokenizers(tmp_path, way):
-    name = next(name for name, each in WAY_OF.items() if str(each) == way)
+    name = next(name for name, each in SPLIT_OF.items() if str(each) == way)
     made = record()
-    made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps_of(WAY_OF[name])}
+    made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps_of(SPLIT_OF[name])}
     try:
         enc = Encoding.from_file(written(tmp_path, of_bytes(made, name, bos_token_id=1)))
     except VocabularyError as error:

@@ -1,6 +1,6 @@
 """How text is split by the names of llama.cpp, `tokenizer.ggml.pre` of GGUF files.
 
-A way is a row of patterns (patterns/rows.py), or patterns in turn. Where llama.cpp only comes near to the pattern of
+A split is a row of patterns (patterns/rows.py), or patterns in turn. Where llama.cpp only comes near to the pattern of
 the models, it is that one.
 """
 
@@ -60,7 +60,7 @@ _CASES = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_ENDS}?|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_ENDS}?|"
     r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + _SPACE
 )
-_WAYS: dict[Any, str] = {
+_SPLITS: dict[Any, str] = {
     "llama3": "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe "
     "chatglm-bpe glm4 glm5",
     "qwen2": "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan grok-2 solar-open",
@@ -91,7 +91,7 @@ _WAYS: dict[Any, str] = {
     (r"[^\n]+|[\n]+", _LINE + r"\p{N}" + _POINTS + _SPACE): "laguna",
 }
 
-WAY_OF = {name: way for way, names in _WAYS.items() for name in names.split()}
+SPLIT_OF = {name: split for split, names in _SPLITS.items() for name in names.split()}
 
 OF_CHARACTERS = frozenset(("gemma4", "granite-embed-multi-311m", "sarvam-moe"))
 """Names of models whose text begins as characters, with marks for blanks."""
@@ -128,11 +128,11 @@ def level(use_regex: bool) -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": use_regex}
 
 
-def steps_of(way: Any) -> list[dict[str, Any]]:
-    """The pre-tokenizers of a way to split, with one ByteLevel."""
-    if way == "r50k":
+def steps_of(split: Any) -> list[dict[str, Any]]:
+    """The pre-tokenizers of a split, with one ByteLevel."""
+    if split == "r50k":
         return [level(True)]
-    stages: Any = ROWS[way] if isinstance(way, str) else way
+    stages: Any = ROWS[split] if isinstance(split, str) else split
     steps: list[dict[str, Any]] = []
     for stage in (stages,) if isinstance(stages, str) else stages:
         if isinstance(stage, ByteLevel):

@@ -1,6 +1,6 @@
-/* ways.h - the step from place to place, and what becomes of the best way: for the files of this room. */
-#ifndef ST_UNIGRAM_WAYS_H
-#define ST_UNIGRAM_WAYS_H
+/* paths.h - the step from place to place, and what becomes of the best path: for the files of this room. */
+#ifndef ST_UNIGRAM_PATHS_H
+#define ST_UNIGRAM_PATHS_H
 
 #include <math.h>
 
@@ -8,20 +8,20 @@
 #include "unigram/pieces.h"
 #include "unigram/places.h"
 
-typedef struct way {
+typedef struct path {
     const st_pieces *pieces;
     const st_unigram *rule;
     const uint8_t *text;
     size_t n;
     place *places; /* n + 1 */
     size_t far;
-} way;
+} path;
 
 /* A sum of SentencePiece's that is too large is taken from all from the place on. */
-void st_way_reset(way *w, size_t at);
+void st_path_reset(path *w, size_t at);
 
 /* Offers a token of `size` bytes at a place. With branches, so that the next steps do not wait for sums. */
-static inline void offer(way *w, size_t at, size_t size, uint32_t token, double sum)
+static inline void offer(path *w, size_t at, size_t size, uint32_t token, double sum)
 {
     place *to = &w->places[at + size];
     if (sum > to->sum || !to->size)
@@ -30,14 +30,14 @@ static inline void offer(way *w, size_t at, size_t size, uint32_t token, double 
 }
 
 /* Looks at all tokens that begin at the place. */
-static inline void leave(way *w, size_t at, int single)
+static inline void leave(path *w, size_t at, int single)
 {
     const unsigned one = st_utf8_size(w->text[at]);
     uint32_t base = w->pieces->root;
     const st_piece_cell *cell;
     int is_known = 0;
     if (single && fabs(w->places[at].sum) > ST_UNIGRAM_RESET)
-        st_way_reset(w, at);
+        st_path_reset(w, at);
     const double sum = w->places[at].sum;
     for (size_t to = at; to < w->n && (cell = st_pieces_step(w->pieces, base, w->text[to])); base = cell->link >> 8) {
         to++;
@@ -52,14 +52,14 @@ static inline void leave(way *w, size_t at, int single)
 }
 
 /* Leaves the places text[at..until); returns the first one behind them. */
-static inline size_t leave_all(way *w, size_t at, size_t until, int single)
+static inline size_t leave_all(path *w, size_t at, size_t until, int single)
 {
     for (; at < until; at += st_utf8_size(w->text[at]))
         leave(w, at, single);
     return at;
 }
 
-/* Takes the tokens of the best way, as indices, and where each begins, if anybody asks. */
+/* Takes the tokens of the best path, as indices, and where each begins, if anybody asks. */
 typedef struct st_sink {
     const st_vocab *vocab;
     const st_pieces *pieces;
@@ -69,10 +69,10 @@ typedef struct st_sink {
     uint32_t run;    /* NO_RUN, ... */
 } st_sink;
 
-/* The tokens of the way from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
-st_status st_way_put(st_sink *s, const place *places, size_t end, int closed);
+/* The tokens of the path from place 0 to `end`, whose places have the next token each. closed: the piece ends there. */
+st_status st_path_put(st_sink *s, const place *places, size_t end, int closed);
 
-/* Turns the links of the way that ends at `end` around. */
-void st_way_turn(place *places, size_t end);
+/* Turns the links of the path that ends at `end` around. */
+void st_path_turn(place *places, size_t end);
 
 #endif
