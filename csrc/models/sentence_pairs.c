@@ -205,12 +205,20 @@ static st_status merge_plainly(pairs_scratch *s, output *out, const uint8_t *tex
 
 /* ---- words ---- */
 
+/* Where the word ends that begins at `at`: in front of the next mark. */
+static size_t end_of_word(const uint8_t *text, size_t at, size_t n)
+{
+    do
+        at += st_utf8_size(text[at]);
+    while (at < n && (text[at] != mark[0] || memcmp(text + at, mark, sizeof mark)));
+    return at;
+}
+
 static st_status look_up(pairs_scratch *s, output *out, const uint8_t *text, size_t n)
 {
     (void)s;
     for (size_t at = 0, end; at < n; at = end) {
-        for (end = at + st_utf8_size(text[at]); end < n && (text[end] != mark[0] || memcmp(text + end, mark, sizeof mark)); end += st_utf8_size(text[end]))
-            ;
+        end = end_of_word(text, at, n);
         ST_TRY(put_symbol(out, text, at, end, token_of(out->v, text + at, end - at)));
         ST_TRY(st_go_on(end - at));
     }
@@ -219,9 +227,9 @@ static st_status look_up(pairs_scratch *s, output *out, const uint8_t *text, siz
 
 /* ---- the models ---- */
 
-typedef st_status way(pairs_scratch *s, output *out, const uint8_t *text, size_t n);
+typedef st_status method(pairs_scratch *s, output *out, const uint8_t *text, size_t n);
 
-static st_status to_ids(way *encode, const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+static st_status to_ids(method *encode, const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
     ST_TRY(st_ids_reserve(out, n));
     output made = {v, out->data + out->size, 0, NULL, 0};
@@ -232,7 +240,7 @@ static st_status to_ids(way *encode, const st_vocab *v, void *scratch, const uin
     return ST_OK;
 }
 
-static st_status to_words(way *encode, const st_vocab *v, void *scratch, st_word *words, size_t count)
+static st_status to_words(method *encode, const st_vocab *v, void *scratch, st_word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         output made = {v, words[i].tokens, 0, NULL, 0};
@@ -242,7 +250,7 @@ static st_status to_words(way *encode, const st_vocab *v, void *scratch, st_word
     return ST_OK;
 }
 
-static st_status to_starts(way *encode, const st_vocab *v, const uint8_t *text, size_t n, st_ids *starts)
+static st_status to_starts(method *encode, const st_vocab *v, const uint8_t *text, size_t n, st_ids *starts)
 {
     pairs_scratch s = {0};
     st_ids tokens = {0};

@@ -198,22 +198,13 @@ static inline void put_known(words *w, const st_known_word *word)
     w->run = word->run;
 }
 
-static void put_wide(words *w, const st_wide_word *word)
+static void put(words *w, const uint32_t *ids, size_t count, const float *scores, size_t edges, uint32_t run)
 {
-    memcpy(w->out->data + w->out->size, word->ids, word->count * sizeof *word->ids);
-    w->out->size += word->count;
-    for (size_t i = 0; i < word->edges; i++)
-        w->base += word->scores[i];
-    w->run = word->run;
-}
-
-static void put_divided(words *w, const divided *d)
-{
-    memcpy(w->out->data + w->out->size, d->ids, d->count * sizeof *d->ids);
-    w->out->size += d->count;
-    for (size_t i = 0; i < d->edges; i++)
-        w->base += d->scores[i];
-    w->run = d->run;
+    memcpy(w->out->data + w->out->size, ids, count * sizeof *ids);
+    w->out->size += count;
+    for (size_t i = 0; i < edges; i++)
+        w->base += scores[i];
+    w->run = run;
 }
 
 static int is_below(float base, float limit)
@@ -251,7 +242,7 @@ static void take_new(words *w, const waiting_word *word, st_wide_word *wide)
     else if (d.count <= ST_WIDE_WORD_TOKENS && d.edges <= ST_WIDE_WORD_TOKENS)
         keep_wide(wide, &d, limit, word->text, word->n);
     if (is_below(w->base, limit))
-        put_divided(w, &d);
+        put(w, d.ids, d.count, d.scores, d.edges, d.run);
     else
         divide_from_sum(w, word->text, word->n);
 }
@@ -275,7 +266,7 @@ static void take_other(words *w, const waiting_word *word)
     uint16_t *seen = &w->known->seen[hash >> (64 - ST_SEEN_BITS)];
     if (wide->n == word->n && st_same_bytes(wide->text, word->text, word->n)) {
         if (is_below(w->base, wide->limit))
-            put_wide(w, wide);
+            put(w, wide->ids, wide->count, wide->scores, wide->edges, wide->run);
         else
             divide_from_sum(w, word->text, word->n);
     } else if (!is_mostly_new(word) || *seen == (uint16_t)hash) {
