@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -72,6 +73,12 @@ def pack_scored(tokens: Scored, model: str = "") -> ListedVocabulary:
 def scores_of(own: bytes) -> array[float]:
     """The scores of a vocabulary's tokens, in their order."""
     return array("d", unigram_scores(own))
+
+
+def scored_text(tokens: Iterable[tuple[str, float]]) -> str:
+    """Tokens and scores as the JSON of a Unigram's vocab."""
+    pairs = (f"[{json.dumps(text, ensure_ascii=False)}, {score_text(score)}]" for text, score in tokens)
+    return f"[{', '.join(pairs)}]"
 
 
 def score_text(score: float) -> str:

@@ -12,6 +12,7 @@ from ..errors import VocabularyError, shown
 from ..load import read_file
 from .field import Field, text_of
 from .folder_sentences import (
+    FAIRSEQ,
     SENTENCE_FILES,
     ends_of,
     llama_decoder,
@@ -22,6 +23,7 @@ from .folder_sentences import (
 )
 from .folder_tokens import Named, content_of, decoder_of, flag_of, json_of, named_in
 from .model import Model
+from .records import split_step
 
 Reader = Callable[[bytes, str, Callable[[Any], None]], Model]
 """Makes a Model of the bytes of a tokenizer.json; the path is for errors, the function changes the record first."""
@@ -40,7 +42,8 @@ class _Pairs(NamedTuple):
     """What a class of transformers makes of vocab.json and merges.txt.
 
     normalizer, pre_tokenizer: parts of a tokenizer.json. named: its tokens where the files name no others. ends: the
-    places of the tokens in front of a text and behind it. model: more settings. blank: whether add_prefix_space counts.
+    places of the tokens in front of a text and behind it. model: more settings. blank: whether add_prefix_space counts;
+    None: nor is it compared with a tokenizer.json.
     """
 
     normalizer: Any
@@ -48,44 +51,28 @@ class _Pairs(NamedTuple):
     named: dict[str, str]
     ends: tuple[str, str] | None = None
     model: Mapping[str, Any] = MappingProxyType({})
-    blank: bool = True
+    blank: bool | None = True
 
 
 _WITH_REGEX = {**_LEVEL, "use_regex": True}
 _GPT2 = _Pairs(None, _WITH_REGEX, {"bos_token": _END, "eos_token": _END, "unk_token": _END})
-_ROBERTA_TOKENS = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "sep_token": "</s>",
-    "pad_token": "<pad>",
-    "cls_token": "<s>",
-    "mask_token": "<mask>",
-}
-_ROBERTA = _Pairs(None, _WITH_REGEX, _ROBERTA_TOKENS, ("cls_token", "sep_token"))
-
-
+_ROBERTA = _Pairs(None, _WITH_REGEX, FAIRSEQ, ("cls_token", "sep_token"))
 _DEBERTA = {
     "bos_token": "[CLS]",
     "eos_token": "[SEP]",
     "unk_token": "[UNK]",
     "pad_token": "[PAD]",
     "mask_token": "[MASK]",
+    "sep_token": "[SEP]",
+    "cls_token": "[CLS]",
 }
-_DEBERTA |= {"sep_token": "[SEP]", "cls_token": "[CLS]"}
-
-
-def _split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
-
-
 CLASSES = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
     "GPTNeoXTokenizer": _GPT2._replace(normalizer={"type": "NFC"}, named={**_GPT2.named, "pad_token": "<|padding|>"}),
     "Qwen2Tokenizer": _Pairs(
         {"type": "NFC"},
-        {"type": "Sequence", "pretokenizers": [_split(_P4), {**_LEVEL, "use_regex": False}]},
+        {"type": "Sequence", "pretokenizers": [split_step(_P4), {**_LEVEL, "use_regex": False}]},
         {"eos_token": _END, "pad_token": _END, "unk_token": _END},
         blank=False,
     ),
@@ -102,11 +89,11 @@ CLASSES = {
                 {"type": "Lowercase"},
             ],
         },
-        {"type": "Sequence", "pretokenizers": [_split(_CLIP, "Removed", True), _WITH_REGEX]},
+        {"type": "Sequence", "pretokenizers": [split_step(_CLIP, "Removed", True), _WITH_REGEX]},
         {"bos_token": "<|startoftext|>", "eos_token": _END, "unk_token": _END, "pad_token": _END},
         ("bos_token", "eos_token"),
         {"end_of_word_suffix": "</w>"},
-        blank=False,
+        blank=None,
     ),
 }
 
@@ -199,7 +186,7 @@ _AS_THE_FILE = frozenset(
 def _rebuild(record: Any, folder: str) -> None:
     """Puts parts in the place of those of a tokenizer.json that Llama's class does not read, unless it is of bytes."""
     config, general = json_of(folder, "tokenizer_config.json"), json_of(folder, "config.json")
-    kind = None if general is None else general.value.get("model_type")
+    kind = general.member("model_type").text() if general is not None and general.has("model_type") else ""
     if config is None or _class_of(config) != "LlamaTokenizer" or kind in _AS_THE_FILE:
         return
     parts = {name: record.get(name) if isinstance(record, dict) else None for name in ("pre_tokenizer", "model")}
@@ -233,15 +220,11 @@ def _class_of(config: Field) -> str:
     return config.member("tokenizer_class").text().removesuffix("Fast") if config.has("tokenizer_class") else ""
 
 
-def _takes_blank(config: Field) -> bool:
-    name = _class_of(config)
-    return name in CLASSES and (CLASSES[name].blank or name == "Qwen2Tokenizer")
-
-
 def _check_blank(config: Field, model: Model) -> None:
     """Raises VocabularyError where a class of transformers puts a blank in front of texts, and the tokenizer.json does
     not, or the other way round."""
-    if not _takes_blank(config) or not config.has("add_prefix_space"):
+    made = CLASSES.get(_class_of(config))
+    if made is None or made.blank is None or not config.has("add_prefix_space"):
         return
     if config.member("add_prefix_space").flag() != (model.parts.behind > 0):
         raise config.member("add_prefix_space").refused(

@@ -8,19 +8,20 @@ ids than the .model alone.
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..bundled.scored import score_text
+from ..bundled.packed import MAX_ENTRIES
+from ..bundled.scored import scored_text
 from ..errors import VocabularyError, shown
 from ..load import read_file
 from .field import Field
 from .folder_tokens import Named, Token, flag_of, json_of
 from .model import Model
-from .pieces import CONTROL, MARK, UNKNOWN, USER, Piece, Rules
+from .pieces import CONTROL, MARK, UNKNOWN, USER, Piece
+from .records import metaspace, record_text
 from .sentencepiece import read_messages
 
 SENTENCE_FILES = ("spiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model")
@@ -129,6 +130,8 @@ def _as_it_is(pieces: list[Scored], named: Named, config: Field) -> list[Scored]
 def _sentinels(config: Field) -> list[str]:
     """T5's: <extra_id_0> is the last one."""
     count = config.member("extra_ids").number() if config.has("extra_ids") else 100
+    if count > MAX_ENTRIES:
+        raise config.member("extra_ids").refused(f"{count} tokens; at most {MAX_ENTRIES} are supported")
     return [f"<extra_id_{i}>" for i in reversed(range(count))]
 
 
@@ -205,38 +208,34 @@ def _deberta(config: Field, charsmap: dict[str, Any] | None) -> list[dict[str, A
     ]
 
 
-def _metaspace(scheme: str, split: bool = True) -> dict[str, Any]:
-    return {"type": "Metaspace", "replacement": MARK, "prepend_scheme": scheme, "split": split}
-
-
 def _words(config: Field) -> list[dict[str, Any]]:
-    return [{"type": "WhitespaceSplit"}, _metaspace("always")]
+    return [{"type": "WhitespaceSplit"}, metaspace(MARK, "always")]
 
 
 def _words_or_not(config: Field) -> list[dict[str, Any]]:
     scheme = "always" if flag_of(config, "add_prefix_space", True) else "never"
-    return [{"type": "WhitespaceSplit"}, _metaspace(scheme)]
+    return [{"type": "WhitespaceSplit"}, metaspace(MARK, scheme)]
 
 
 def _marks(config: Field) -> list[dict[str, Any]]:
-    return [_metaspace("always")]
+    return [metaspace(MARK, "always")]
 
 
 def _deberta_marks(config: Field) -> list[dict[str, Any]]:
     points = [{"type": "Punctuation", "behavior": "Isolated"}] * flag_of(config, "split_by_punct", False)
-    return [*points, _metaspace("always" if flag_of(config, "add_prefix_space", True) else "first")]
+    return [*points, metaspace(MARK, "always" if flag_of(config, "add_prefix_space", True) else "first")]
 
 
 def llama_marks(config: Field) -> list[dict[str, Any]]:
     """What Llama's class does with blanks; split is not needed: a text is one piece."""
     scheme = "always" if flag_of(config, "legacy", False) else "first"
-    return [_metaspace(scheme if flag_of(config, "add_prefix_space", True) else "never", False)]
+    return [metaspace(MARK, scheme if flag_of(config, "add_prefix_space", True) else "never", False)]
 
 
 # ==== The classes ====
 
 _BASIC = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-_FAIRSEQ = {**_BASIC, "sep_token": "</s>", "pad_token": "<pad>", "cls_token": "<s>", "mask_token": "<mask>"}
+FAIRSEQ = {**_BASIC, "sep_token": "</s>", "pad_token": "<pad>", "cls_token": "<s>", "mask_token": "<mask>"}
 _BRACKETS = {"bos_token": "[CLS]", "eos_token": "[SEP]", "sep_token": "[SEP]", "cls_token": "[CLS]"}
 _ALBERT = {**_BRACKETS, "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "[MASK]"}
 _DEBERTA = {**_ALBERT, "unk_token": "[UNK]", "pad_token": "[PAD]"}
@@ -246,7 +245,7 @@ _MASKED = {"mask_token": {"lstrip": True}}
 _BERT = _around("cls_token", "text", "sep_token")
 _ROBERTA = _around("bos_token", "text", "eos_token")
 _PIECES, _FAIRSEQ_PIECES = "spiece.model", "sentencepiece.bpe.model"
-_XLMR = _Kind(_FAIRSEQ_PIECES, _FAIRSEQ, _fairseq(), _map_alone, _words_or_not, _ROBERTA, 3)
+_XLMR = _Kind(_FAIRSEQ_PIECES, FAIRSEQ, _fairseq(), _map_alone, _words_or_not, _ROBERTA, 3)
 _ALL_LANGUAGES = _LANGUAGES + _LATER_LANGUAGES
 KINDS = {
     "T5Tokenizer": _Kind(
@@ -326,9 +325,8 @@ def read_sentences(folder: str, read: _Read, class_of: Callable[[Field], str]) -
         ),
         "decoder": llama_decoder(marks[-1]["prepend_scheme"] != "never") if kind.by_bytes else marks[-1],
     }
-    model = _pairs(kind, tokens, pieces, named) if kind.pairs else _scored(kind, tokens, rules, pieces, named)
-    text = json.dumps(record, ensure_ascii=False)[:-1] + f', "model": {model}}}'
-    return read(text.encode(), path, lambda record: None)
+    record["model"] = (_pairs if kind.pairs else _scored)(kind, tokens, pieces, named)
+    return read(record_text(record).encode(), path, lambda record: None)
 
 
 def _extras(kind: _Kind, pieces: list[Piece], config: Field) -> list[Token]:
@@ -346,18 +344,17 @@ def llama_decoder(strips: bool) -> dict[str, Any]:
     return {"type": "Sequence", "decoders": steps}
 
 
-def _scored(kind: _Kind, tokens: list[Scored], rules: Rules, pieces: list[Piece], named: Named) -> str:
-    """The model of scores, as text: scores are read as they are meant."""
+def _scored(kind: _Kind, tokens: list[Scored], pieces: list[Piece], named: Named) -> dict[str, Any]:
+    """The model of scores."""
     unknown = kind.unknown
     if unknown < 0:
         known = [i for i, (text, _) in enumerate(tokens) if text == named.text("unk_token")]
         known += [i for i, piece in enumerate(pieces) if piece.kind == UNKNOWN]
         unknown = known[0] if known else 0
-    listed = ", ".join(f"[{json.dumps(text, ensure_ascii=False)}, {score_text(score)}]" for text, score in tokens)
-    return f'{{"type": "Unigram", "unk_id": {unknown}, "byte_fallback": false, "vocab": [{listed}]}}'
+    return {"type": "Unigram", "unk_id": unknown, "byte_fallback": False, "vocab": scored_text(tokens)}
 
 
-def _pairs(kind: _Kind, tokens: list[Scored], pieces: list[Piece], named: Named) -> str:
+def _pairs(kind: _Kind, tokens: list[Scored], pieces: list[Piece], named: Named) -> dict[str, Any]:
     """The model of merges: each way to cut a piece into two, in the order of the pieces."""
     places = {piece.text: i for i, piece in enumerate(pieces)}
     merges = [
@@ -366,7 +363,7 @@ def _pairs(kind: _Kind, tokens: list[Scored], pieces: list[Piece], named: Named)
         for at in range(1, len(text))
         if text[:at] in places and text[at:] in places
     ]
-    record = {
+    return {
         "type": "BPE",
         "unk_token": None if kind.by_bytes else named.text("unk_token"),
         "fuse_unk": True,
@@ -374,4 +371,3 @@ def _pairs(kind: _Kind, tokens: list[Scored], pieces: list[Piece], named: Named)
         "vocab": {text: i for i, (text, _) in enumerate(tokens)},
         "merges": [[left, right] for *_, left, right in sorted(merges)],
     }
-    return json.dumps(record, ensure_ascii=False)

@@ -1,33 +1,31 @@
 """The tokenizer in the head of a GGUF file, read as the tokenizer.json that says the same.
 
-Ids are those of the file's array. Text is split as the models' own files do it: `tokenizer.ggml.pre` names the way, and
+Ids are those of the file's array. Text is split as the models' own files do it: `tokenizer.ggml.pre` names how, and
 a name that is not known is refused. Normalizers do not stand in such files, and none is guessed.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..bundled.listed import pack_listed
 from ..bundled.packed import MAX_ENTRIES
-from ..bundled.scored import score_text
+from ..bundled.scored import scored_text
 from ..errors import VocabularyError, shown
 from .description import Ranks
 from .gguf_head import MAGIC, parse_head
 from .gguf_splits import BEGUN, OF_CHARACTERS, SPLIT_OF, UNSURE, WHOLE, level, steps_of
 from .piece_pairs import read_pieces
+from .pieces import BYTE, CONTROL, MARK, NORMAL, UNUSED, USER
+from .records import metaspace, record_text
 
 if TYPE_CHECKING:
     from .model import Model
 
     Reader = Callable[[bytes, str], Model]
-
-_NORMAL, _UNKNOWN, _CONTROL, _USER, _UNUSED, _BYTE = range(1, 7)
-_MARK = "\u2581"
 
 
 def is_gguf(data: bytes) -> bool:
@@ -89,8 +87,8 @@ def read_gguf(data: bytes, path: str, read: Reader, normalizer: str | None = Non
     tokens = file.texts("tokens")
     if not 0 < len(tokens) <= MAX_ENTRIES:
         raise file.refused("tokens", f"there are {len(tokens)} tokens; 1 to {MAX_ENTRIES} are supported")
-    kinds = file.get("token_type", list, [_NORMAL] * len(tokens))
-    if len(kinds) != len(tokens) or not all(type(each) is int and _NORMAL <= each <= _BYTE for each in kinds):
+    kinds = file.get("token_type", list, [NORMAL] * len(tokens))
+    if len(kinds) != len(tokens) or not all(type(each) is int and NORMAL <= each <= BYTE for each in kinds):
         raise file.refused("token_type", "it has not a type from 1 to 6 for each token")
     if normalizer is not None and kind != "gpt2":
         raise file.refused("model", f"normalizer={normalizer!r} is for the model gpt2, and this one is {shown(kind)}")
@@ -109,18 +107,15 @@ def read_gguf(data: bytes, path: str, read: Reader, normalizer: str | None = Non
         if record["normalizer"] is not None:
             raise file.refused("pre", f"normalizer={normalizer!r} is for text that begins as bytes")
         record["normalizer"] = {"type": normalizer}
-    vocab = record["model"].pop("scored", None)
-    text = json.dumps(record, ensure_ascii=False)
-    text = text if vocab is None else text.replace('"vocab": null', f'"vocab": {vocab}', 1)
-    return read(text.encode("utf-8", "surrogatepass"), path)
+    return read(record_text(record).encode("utf-8", "surrogatepass"), path)
 
 
 def _added(tokens: list[str], kinds: list[int], more: tuple[int | None, ...] = ()) -> list[dict[str, Any]]:
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return [
-        {"id": i, "content": token, **flags, "special": kind != _USER}
+        {"id": i, "content": token, **flags, "special": kind != USER}
         for i, (token, kind) in enumerate(zip(tokens, kinds))
-        if kind in (_CONTROL, _USER) or i in more
+        if kind in (CONTROL, USER) or i in more
     ]
 
 
@@ -170,7 +165,7 @@ def _of_bytes(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any
         said = "it is missing" if name is None else f"{shown(name)} is not known here"
         said = f"{shown(name)}: {UNSURE[name]}" if name in UNSURE else f"{said}: how text is split is not certain"
         raise file.refused("pre", f"{said}; take the model's tokenizer.json")
-    base = 1 + max((i for i, kind in enumerate(kinds) if kind not in (_CONTROL, _USER)), default=-1)
+    base = 1 + max((i for i, kind in enumerate(kinds) if kind not in (CONTROL, USER)), default=-1)
     model: dict[str, Any] = {
         "type": "BPE",
         "dropout": None,
@@ -197,8 +192,8 @@ def _vocab(file: _File, tokens: list[str]) -> dict[str, int]:
     return vocab
 
 
-_BLANKS = {"type": "Replace", "pattern": {"String": " "}, "content": _MARK}
-_BACK = {"type": "Replace", "pattern": {"String": _MARK}, "content": " "}
+_BLANKS = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
+_BACK = {"type": "Replace", "pattern": {"String": MARK}, "content": " "}
 
 
 def _of_characters(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any]:
@@ -229,27 +224,22 @@ def _of_scores(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, An
         raise file.refused("unknown_token_id", "it is missing, and characters that are no tokens need one")
     _vocab(file, tokens)
     charsmap = bytes(value & 0xFF for value in file.get("precompiled_charsmap", list, []))
-    spaced = file.flag("add_space_prefix", True)
-    marks: list[dict[str, Any]] = [
-        {
-            "type": "Metaspace",
-            "replacement": _MARK,
-            "prepend_scheme": "always" if spaced else "never",
-            "split": True,
-        }
-    ]
+    marks = metaspace(MARK, "always" if file.flag("add_space_prefix", True) else "never")
     fewer = [{"type": "WhitespaceSplit"}] * file.flag("remove_extra_whitespaces", False)
-    texts = (json.dumps(token, ensure_ascii=False) for token in tokens)
-    each = (score_text(float(score) if kind == _NORMAL else 0.0) for score, kind in zip(scores, kinds))
-    listed = ", ".join(f"[{text}, {score}]" for text, score in zip(texts, each))
+    each = (float(score) if kind == NORMAL else 0.0 for score, kind in zip(scores, kinds))
     encoded = base64.b64encode(charsmap).decode()
     return _record(
         added_tokens=_added(tokens, kinds, (unknown,)),
         normalizer={"type": "Precompiled", "precompiled_charsmap": encoded} if charsmap else None,
-        pre_tokenizer={"type": "Sequence", "pretokenizers": fewer + marks},
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [*fewer, marks]},
         post_processor=_template(file, tokens, False, True, 1),
-        decoder=marks[0],
-        model={"type": "Unigram", "unk_id": unknown, "byte_fallback": False, "vocab": None, "scored": f"[{listed}]"},
+        decoder=marks,
+        model={
+            "type": "Unigram",
+            "unk_id": unknown,
+            "byte_fallback": False,
+            "vocab": scored_text(zip(tokens, each)),
+        },
     )
 
 
@@ -259,7 +249,7 @@ def _of_words(file: _File, tokens: list[str], kinds: list[int]) -> dict[str, Any
     if unknown is None:
         raise file.refused("unknown_token_id", "it is missing, and words that tokens do not cover need one")
     names = [
-        token if kind != _NORMAL or i == unknown else token[1:] if token.startswith(_MARK) else f"##{token}"
+        token if kind != NORMAL or i == unknown else token[1:] if token.startswith(MARK) else f"##{token}"
         for i, (token, kind) in enumerate(zip(tokens, kinds))
     ]
     lower, strips = file.flag("normalizer.lowercase", True), file.flag("normalizer.strip_accents", True)
@@ -309,11 +299,11 @@ def _unescaped(token: str) -> bytes:
 
 def _world(file: _File, tokens: list[str], kinds: list[int]) -> Ranks:
     """RWKV's: text is matched with the longest token, whose bytes stand there with escapes."""
-    special = {token: i for i, (token, kind) in enumerate(zip(tokens, kinds)) if kind == _CONTROL}
+    special = {token: i for i, (token, kind) in enumerate(zip(tokens, kinds)) if kind == CONTROL}
     found: dict[bytes, int] = {}
     for i, token in enumerate(tokens):
         data = _unescaped(token)
-        if kinds[i] in (_CONTROL, _UNUSED):
+        if kinds[i] in (CONTROL, UNUSED):
             continue
         if data in found:
             raise file.refused(f"tokens[{i}]", f"{shown(data)} is token {found[data]}, too")

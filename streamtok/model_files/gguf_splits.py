@@ -10,6 +10,7 @@ from typing import Any
 
 from ..patterns.compose import ByteLevel, Digits, Split
 from ..patterns.rows import ROWS
+from .records import split_step
 
 _DEEPSEEK_CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", r"\p{N}")
 _FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", ByteLevel(), "[0-9][0-9][0-9]")
@@ -120,10 +121,6 @@ BEGUN = frozenset(
 """Names of models with a token in front of texts, where the file does not say."""
 
 
-def _split(pattern: str) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-
-
 def level(use_regex: bool) -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": use_regex}
 
@@ -140,5 +137,5 @@ def steps_of(split: Any) -> list[dict[str, Any]]:
         elif isinstance(stage, Digits):
             steps.append({"type": "Digits", "individual_digits": stage.individual_digits})
         else:
-            steps.append(_split(stage.pattern if isinstance(stage, Split) else stage))
+            steps.append(split_step(stage.pattern if isinstance(stage, Split) else stage))
     return steps if any(step["type"] == "ByteLevel" for step in steps) else [*steps, level(False)]

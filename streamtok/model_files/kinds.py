@@ -6,14 +6,13 @@ kind that a Description has.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
-from ..bundled.scored import score_text, scores_of
+from ..bundled.scored import scored_text, scores_of
 from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import shown
 from ..native.merges import SILENT
@@ -482,10 +481,7 @@ class Scores(_OfCharacters):
         largest score, so that it changes nothing."""
         scores = dict(zip(packed.ranks, scores_of(packed.rest)))
         largest = max(scores.values())
-        pairs = (
-            f"[{json.dumps(text, ensure_ascii=False)}, {score_text(scores.get(i, largest))}]" for i, text, _ in listed
-        )
-        return f"[{', '.join(pairs)}]"
+        return scored_text((text, scores.get(i, largest)) for i, text, _ in listed)
 
 
 @dataclass(frozen=True)

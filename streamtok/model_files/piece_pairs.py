@@ -38,6 +38,7 @@ from .pieces import (
     plain_record,
     sentence_record,
 )
+from .records import split_step
 from .wire import Message
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def read_pairs(pieces: list[Piece], rules: Rules, whole: Message) -> Model:
     record = sentence_record(pieces, rules, _unknown(pieces, whole))
     if rules.type != WORD:
         record["added_tokens"] += _users(pieces)
-    return _of_pairs(pieces, rules, record, whole)
+    return _of_pairs(pieces, rules, record, is_list, whole)
 
 
 def read_pieces(given: list[tuple[str, float, int]], prefix: bool, template: dict[str, Any] | None, path: str) -> Model:
@@ -70,7 +71,7 @@ def read_pieces(given: list[tuple[str, float, int]], prefix: bool, template: dic
     record = plain_record(pieces, rules, True) | {"post_processor": template}
     if _is_list(pieces, rules):
         return _model(record, *_with_bytes(pieces, rules, whole), whole)
-    return _of_pairs(pieces, rules, record, whole)
+    return _of_pairs(pieces, rules, record, False, whole)
 
 
 def _check_pieces(pieces: list[Piece], rules: Rules, whole: Message, as_given: bool = False) -> None:
@@ -136,9 +137,8 @@ def _model(record: dict[str, Any], vocabulary: PackedVocabulary, raw: tuple[int,
     return Model(whole.path, record, vocabulary, raw, parts_of(Field(record, whole.path)))
 
 
-def _of_pairs(pieces: list[Piece], rules: Rules, record: dict[str, Any], whole: Message) -> Model:
-    """The model where no tokenizer.json can say how text merges, or what is done to it before."""
-    is_list = _is_list(pieces, rules)
+def _of_pairs(pieces: list[Piece], rules: Rules, record: dict[str, Any], is_list: bool, whole: Message) -> Model:
+    """The model where no tokenizer.json can say how text merges, or what is done to it before. is_list: _is_list()."""
     record["model"] = {"type": SENTENCE_PAIRS, "byte_fallback": rules.byte_fallback, "vocab": None}
     if is_list and rules.byte_fallback:
         return _model(record, *_with_bytes(pieces, rules, whole), whole)
@@ -206,7 +206,7 @@ def _split(pieces: list[Piece]) -> dict[str, Any] | None:
     normal = [piece.text for piece in pieces if piece.kind == NORMAL]
     for inside, pattern in _BORDERS if MARK in normal else ():
         if not any(re.search(inside, text) for text in normal):
-            return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+            return split_step(pattern)
     return None
 
 

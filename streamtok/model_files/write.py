@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from .model import Model
-
-_VOCAB = "the tokens of the vocabulary stand here"
+from .records import record_text
 
 _UNLIMITED = 10**30
 """What transformers writes for a model whose texts may have any length."""
@@ -21,12 +20,11 @@ def tokenizer_json(model: Model) -> str:
     """
     listed = list(model.listed())
     by_id = sorted(listed, key=lambda each: each[0])
-    lists: dict[str, Any] = {"vocab": _VOCAB}
+    lists: dict[str, Any] = {"vocab": model.parts.model.vocab_text(by_id, model.vocabulary)}
     if model.parts.model.has_merges:
         lists["merges"] = [halves for _, _, halves in listed if halves is not None]
     record = {**model.record, "model": {**model.record["model"], **lists}}
-    before, behind = (json.dumps(record, ensure_ascii=False, indent=2) + "\n").split(f'"vocab": "{_VOCAB}"')
-    return f'{before}"vocab": {model.parts.model.vocab_text(by_id, model.vocabulary)}{behind}'
+    return record_text(record, indent=2) + "\n"
 
 
 def tokenizer_config(model: Model) -> str:

@@ -261,6 +261,22 @@ def test_models_that_are_refused(tmp_path, name, config, says):
     assert says in str(caught.value)
 
 
+def test_a_number_of_tokens_takes_no_memory(tmp_path):
+    folder = write(tmp_path / "a", "T5Tokenizer", {"extra_ids": 2**31 - 1}, {"spiece.model": trained(**UNIGRAM)})
+    with pytest.raises(VocabularyError, match="extra_ids: 2147483647 tokens; at most 1048576 are supported"):
+        Encoding.from_file(folder)
+
+
+def test_a_config_of_another_form(tmp_path):
+    folder = llama(tmp_path, {})
+    ids = Encoding.from_file(folder).encode("a<s>a", allowed_special="all")
+    (folder / "config.json").write_text("[]")
+    assert Encoding.from_file(folder).encode("a<s>a", allowed_special="all") == ids
+    (folder / "config.json").write_text('{"model_type": ["mistral"]}')
+    with pytest.raises(VocabularyError, match=r"config\.json: model_type"):
+        Encoding.from_file(folder)
+
+
 @pytest.mark.parametrize("named", [{}, {"mask_token": {**MASK, "__type": "AddedToken"}}])
 def test_nllb(tmp_path, named):
     config = {"extra_special_tokens": LANGUAGES, **named}
