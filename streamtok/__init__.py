@@ -1,14 +1,14 @@
 """streamtok: an exact, streaming, byte-level BPE tokenizer. Text goes in cut anywhere; the ids are tiktoken's."""
 
+from ._info import info as info
+from ._rows import pack as pack
+from ._stream import StreamDecoder as StreamDecoder
+from ._stream import StreamEncoder as StreamEncoder
 from ._version import __version__ as __version__
 from .core import Encoding as Encoding
 from .errors import VocabularyError as VocabularyError
-from .info import info as info
 from .model import encoding_for_model as encoding_for_model
 from .model import encoding_name_for_model as encoding_name_for_model
 from .registry import get_encoding as get_encoding
 from .registry import list_encoding_names as list_encoding_names
-from .rows import pack as pack
-from .stream import StreamDecoder as StreamDecoder
-from .stream import StreamEncoder as StreamEncoder
 from .view import view_html as view_html

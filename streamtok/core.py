@@ -9,11 +9,11 @@ from __future__ import annotations
 import warnings
 from types import FunctionType
 
-from . import decoding, identity, streaming
+from . import _decoding, _identity, _streaming
+from ._checks import check_n_vocab, check_special, id_array, normalizer_of
 from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
 from .bundled.models import model_named
 from .bundled.packed import PackedVocabulary, pack_ranks
-from .checks import check_n_vocab, check_special, id_array, normalizer_of
 from .errors import shown
 from .native.decode import Decoder
 from .native.encode import ENGINES
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, SupportsIndex
 
-    from .device import Devices
+    from ._device import Devices
+    from ._protocols import NamePair, Names, Template, TextCoder
     from .model_files import Model
     from .native.normal import Normalizer
     from .native.vocab import Vocab
     from .patterns import Split
-    from .protocols import NamePair, Names, Template, TextCoder
 
 # As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
 _PATTERN_SECONDS = 30.0
@@ -303,12 +303,12 @@ class Encoding:
         self._spelling = special.spelling_of(self._model)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
-        self._devices: Devices | None = None  # see device.py
+        self._devices: Devices | None = None  # see _device.py
         matcher = None if self._model is None else self._model.added_names.matcher
         self._names = special.SpecialNames(self.special_tokens_set, self._added_tokens, frozenset(plain), matcher)
         self._plain = self._names.find(set(), ())[0]
         self._default_matchers = self._names.find(set(), "all")
-        identity.note(self)
+        _identity.note(self)
 
     def _coder_for(self, errors: str) -> TextCoder:
         """What encodes whole texts with one error mode."""
@@ -401,22 +401,22 @@ class Encoding:
 
     # ==== Ids to text ====
 
-    decode_bytes = decoding.decode_bytes
-    _bytes_of = decoding._bytes_of
-    decode = decoding.decode
-    decode_single_token_bytes = decoding.decode_single_token_bytes
-    decode_tokens_bytes = decoding.decode_tokens_bytes
-    decode_with_offsets = decoding.decode_with_offsets
-    decode_batch = decoding.decode_batch
-    decode_bytes_batch = decoding.decode_bytes_batch
-    stream_decoder = decoding.stream_decoder
+    decode_bytes = _decoding.decode_bytes
+    _bytes_of = _decoding._bytes_of
+    decode = _decoding.decode
+    decode_single_token_bytes = _decoding.decode_single_token_bytes
+    decode_tokens_bytes = _decoding.decode_tokens_bytes
+    decode_with_offsets = _decoding.decode_with_offsets
+    decode_batch = _decoding.decode_batch
+    decode_bytes_batch = _decoding.decode_bytes_batch
+    stream_decoder = _decoding.stream_decoder
 
     # ==== Streams and files ====
 
-    stream_encoder = streaming.stream_encoder
-    encode_stream = streaming.encode_stream
-    encode_stream_async = streaming.encode_stream_async
-    encode_file = streaming.encode_file
+    stream_encoder = _streaming.stream_encoder
+    encode_stream = _streaming.encode_stream
+    encode_stream_async = _streaming.encode_stream_async
+    encode_file = _streaming.encode_file
 
     # ==== What servers ask ====
 
@@ -476,22 +476,22 @@ class Encoding:
 
     _mergeable_ranks = lazy(facts.mergeable_ranks)
 
-    # ==== Identity, pickles and copies: identity.py ====
+    # ==== Identity, pickles and copies: _identity.py ====
 
     @lazy
     def fingerprint(self) -> str:
         """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern, special tokens, normalizer."""
-        return identity.fingerprint_of(self)
+        return _identity.fingerprint_of(self)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        return identity.reduced(self) if identity.is_ours(self) else super().__reduce_ex__(protocol)
+        return _identity.reduced(self) if _identity.is_ours(self) else super().__reduce_ex__(protocol)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Encoding:
         return self.__copy__()
 
-    __copy__ = identity.copied
-    __getstate__ = identity.state_of
-    __setstate__ = identity.take_state
+    __copy__ = _identity.copied
+    __getstate__ = _identity.state_of
+    __setstate__ = _identity.take_state
 
 
 for _name, _method in list(vars(Encoding).items()):

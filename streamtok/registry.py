@@ -11,7 +11,7 @@ import _thread
 import os
 from collections.abc import Callable
 
-from . import identity
+from . import _identity
 from ._version import __version__
 from .core import Encoding
 from .errors import shortened
@@ -206,6 +206,6 @@ def _find_plugins() -> list[str]:
 
 # An encoding that came from here is pickled as its name. identity is on a lower level and cannot import this
 # module, so it gets here what it needs.
-identity._registered = ENCODINGS
-identity._resolve_registered = get_encoding
-identity._bundled_names = frozenset(ENCODING_CONSTRUCTORS)
+_identity._registered = ENCODINGS
+_identity._resolve_registered = get_encoding
+_identity._bundled_names = frozenset(ENCODING_CONSTRUCTORS)

@@ -60,7 +60,7 @@ CAPTIONS = {
     "streamtok/arrow": "columns of text",
     "streamtok/files": "encode_file",
     "streamtok/whole": "whole texts",
-    "streamtok/rows": "rows for models",
+    "streamtok/_rows": "rows for models",
     "streamtok/view": "a page of tokens",
     "streamtok/model_files": "tokenizer.json",
     "streamtok/gpu": "CUDA devices",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import device as devices
-from ..batch import encode_texts
+from .. import _device as devices
+from .._batch import encode_texts
 from ..errors import raise_of_row
 from ..native.arrow import Column, ColumnError, lists_array, lists_schema
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places
 
 __all__ = ["ColumnError", "ListArray", "column_of", "encode_arrow"]
 
@@ -108,7 +108,7 @@ def encode_arrow(
 
 def _in_template(ids: Ids, indptr: Places, encoding: Encoding, found: Column) -> tuple[Ids, Places]:
     """With the ids of the template around those of each row that is not null."""
-    from ..arrays import rows_in_template
+    from .._arrays import rows_in_template
 
     if found.nulls is None:
         return rows_in_template(ids, indptr, encoding._template)

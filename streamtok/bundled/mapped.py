@@ -30,7 +30,7 @@ from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..protocols import Data
+    from .._protocols import Data
 
 WORDS = {
     "r50k_base": ("r50k", WHEEL),

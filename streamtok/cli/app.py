@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
+from .._device import is_device_error
 from .._version import __version__
-from ..device import is_device_error
 from . import streams
 from .wording import describe, spoken
 

@@ -14,10 +14,10 @@ from .outputs import BYTES, bars
 from .wording import describe
 
 if TYPE_CHECKING:
+    from .._protocols import Ids
     from ..core import Encoding
     from ..files.documents import Documents
     from ..files.sources import Reader
-    from ..protocols import Ids
 
 
 class _Enough(Exception):

@@ -17,10 +17,10 @@ from .outputs import BYTES, bars, check_output, check_sources, ids_dtype, say_st
 from .wording import spoken
 
 if TYPE_CHECKING:
+    from .._protocols import Ids
     from ..core import Encoding
     from ..files.documents import Documents
     from ..files.sources import Reader
-    from ..protocols import Ids
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
@@ -84,7 +84,7 @@ def command(given: Given) -> None:
 
 def _check_output(given: Given) -> None:
     """Raise UsageError for options that do not go together, whatever is read."""
-    from ..device import check_device
+    from .._device import check_device
 
     format, terminal = given.format, sys.stdout.isatty()
     on_stdout = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from .._offsets import border_before, border_from
 from ..files.sources import make_sources
-from ..offsets import border_before, border_from
 
 WARM_PASSES = 5
 _LARGEST_SLICE = 4 << 20

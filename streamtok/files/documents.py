@@ -23,7 +23,7 @@ from .readers import Chunk, DocumentReader, JsonReader, LineReader, TableReader,
 from .sources import AnySource, Reader
 
 if TYPE_CHECKING:
-    from ..protocols import Encoding
+    from .._protocols import Encoding
 
 Tick = Callable[["Documents", Reader], object]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch import threads_for
-from ..device import check_device, file_chunk
+from .._batch import threads_for
+from .._device import check_device, file_chunk
 from ..disk.outputs import check_apart, files_of
 from ..errors import short_file_names, shown
 from .documents import Documents, Tick
@@ -36,7 +36,7 @@ from .tables import TableSource
 from .tars import TarSource
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Path, Source
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Path, Source
 
 __all__ = [
     "Earlier",

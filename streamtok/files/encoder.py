@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..batch import encode_many_aside
-from ..device import DeviceCoder
+from .._batch import encode_many_aside
+from .._device import DeviceCoder
 from ..errors import shown
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .options import Device, Options
 from .passthrough import PassthroughWriter
 
 if TYPE_CHECKING:
+    from .._protocols import ArrayCoder, Encoding, SomeText, StreamOptions
     from ..native.texts import Texts
-    from ..protocols import ArrayCoder, Encoding, SomeText, StreamOptions
 
 _PART = 1 << 20  # bytes of a text that a thread encodes at once
 _NO_IDS: Ids = np.empty(0, dtype=np.uint32)

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from .._offsets import border_before
 from ..errors import shown
-from ..offsets import border_before
 
 # Twice as fast as the standard library's parser, which decides about each line that this one refuses. It also takes
 # some that the other refuses: nested up to 1,024 deep, numbers of more digits than sys.get_int_max_str_digits().

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from ..protocols import Readable
+    from .._protocols import Readable
 
 # Bytes read from the file at once, which a decompressor is given at once: damage is reported to lie in one of these
 # pieces. Pieces of 16 KB take 1.2 times as long on 16 threads, which wait for Python's lock between them; larger ones

@@ -17,7 +17,7 @@ from .tars import SUFFIXES as TARS
 from .tars import TarSource
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Source
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Source
 
 KINDS = ("text", "lines", "jsonl")
 """Those that a caller may ask for. Sources of the other kinds say so themselves."""

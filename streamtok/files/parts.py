@@ -21,7 +21,7 @@ from .in_order import Block, Buffers, Emission, Idle
 from .sources import PathSource, Reader, SourceError
 
 if TYPE_CHECKING:
-    from ..protocols import NamePair
+    from .._protocols import NamePair
 
 _WORTH_IT = 4  # parts for each thread: with fewer, what waits at both ends takes longer than is gained
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch import encode_array
+from .._batch import encode_array
 from ..native import job
 from ..native.encode import Coder
 from .encoder import DocumentEncoder

@@ -15,7 +15,7 @@ from .members import SUFFIXES, DamagedError, Members
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..protocols import Readable, Source
+    from .._protocols import Readable, Source
 
 # Bytes at both ends that are hashed: enough to notice another file, and quick for a file of any size.
 _HASHED_BYTES = 64 << 10

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import batch, disk
+from .. import _batch, disk
 from .._version import __version__
 from ..disk import cache_folder
 from ..native.texts import Texts
 
 if TYPE_CHECKING:
-    from ..protocols import ArrayCoder
+    from .._protocols import ArrayCoder
 
 KINDS = "bytes", "str", "texts", "lists", "column"
 """What a call may be given: bytes or an ASCII str; another str; a list; a list whose ids are to be lists; texts that
@@ -72,7 +72,7 @@ class Rates:
         """As many threads help as the size has work for, which the calls with all threads tell."""
         plain = self.one[load.kind] * load.size
         alone = max(plain + self.cpu_text * _more_texts(load), plain / 4)
-        threads = batch.threads_for(load.threads)
+        threads = _batch.threads_for(load.threads)
         if threads == 1 or not plain:
             return alone
         return max(alone / threads, _at(self.cpu[load.kind], load.size) * alone / plain)
@@ -218,10 +218,10 @@ def measure(encoding: Any, coder: ArrayCoder) -> Rates:
 
 def _on_cpu(kind: str, core: Any, threads: int | None) -> Callable[[Any], object]:
     if kind in ("bytes", "str"):
-        return lambda text: batch.encode_array(core, text, None, None, threads)
+        return lambda text: _batch.encode_array(core, text, None, None, threads)
     if kind == "column":
-        return lambda texts: batch.encode_texts(core, texts, None, None, threads)
-    encode = batch.encode_lists if kind == "lists" else batch.encode_ragged
+        return lambda texts: _batch.encode_texts(core, texts, None, None, threads)
+    encode = _batch.encode_lists if kind == "lists" else _batch.encode_ragged
     return lambda texts: encode(core, texts, None, None, threads)
 
 
@@ -234,4 +234,4 @@ def _on_device(kind: str, coder: Any) -> Callable[[Any], object]:
 
 
 def _lists(coder: Any, ids: Any, indptr: Any) -> object:
-    return batch.listed(coder.pipeline.encoding._vocab, ids, indptr, None)
+    return _batch.listed(coder.pipeline.encoding._vocab, ids, indptr, None)

@@ -25,7 +25,7 @@ from ._waiting import Wait
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import DeviceArray, HostArray, Record
+    from .._protocols import DeviceArray, HostArray, Record
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 

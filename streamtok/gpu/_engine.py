@@ -34,8 +34,8 @@ from ._waiting import Steps, complete
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .._protocols import DeviceArray, HostArray, Places, Record
     from ..native.normal import Normalizer
-    from ..protocols import DeviceArray, HostArray, Places, Record
     from ._device import CudaDevice
     from ._tables import Tables
 

@@ -10,8 +10,8 @@ from ..patterns.engine import kernels_of
 from ._shapes import ENCODING, LONGEST_MATCH, Module
 
 if TYPE_CHECKING:
+    from .._protocols import Encoding
     from ..native.vocab import Vocab
-    from ..protocols import Encoding
 
 
 class _Made(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ._waiting import Steps, copied
 
 if TYPE_CHECKING:
-    from ..protocols import HostArray
+    from .._protocols import HostArray
     from ._device import CudaDevice
 
 # Asking whether memory is pinned takes longer than copying fewer bytes than this.

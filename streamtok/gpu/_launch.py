@@ -29,8 +29,8 @@ from ._waiting import complete, ended
 from .longest.engine import LongestEngine, LongestTables
 
 if TYPE_CHECKING:
+    from .._protocols import DeviceArray, Encoding, HostArray
     from ..native.launch import TextLaunch
-    from ..protocols import DeviceArray, Encoding, HostArray
     from ._device import CudaDevice
     from ._names import Names
 

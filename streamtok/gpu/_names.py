@@ -11,9 +11,9 @@ from ._errors import NotForDevice
 from ._job import NAME_SET, PASSAGE_ID
 
 if TYPE_CHECKING:
+    from .._protocols import Data, DeviceArray, Encoding, HostArray, NamePair, Places
     from ..native.encode import Coder
     from ..native.matcher import Matcher
-    from ..protocols import Data, DeviceArray, Encoding, HostArray, NamePair, Places
     from ._device import CudaDevice
 
 # A thread searches 64 bytes and as many behind them as the longest name has. With longer names there are no places to

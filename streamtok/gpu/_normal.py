@@ -14,9 +14,9 @@ from ._job import PASSAGE_ID
 from ._waiting import Steps, computed
 
 if TYPE_CHECKING:
+    from .._protocols import HostArray, NamePair, Places
     from ..native.normal import Normalizer
     from ..native.texts import Texts
-    from ..protocols import HostArray, NamePair, Places
 
 
 _A_PART = 8 << 20

@@ -16,7 +16,7 @@ from ._lane import PINNED, Lane
 from ._waiting import Steps, Wait, copied
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, HostArray
+    from .._protocols import DeviceArray, HostArray
 
 
 class Overflow(Exception):

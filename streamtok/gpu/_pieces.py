@@ -14,7 +14,7 @@ from ._job import BLOCK
 from ._names import Names
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, Places
+    from .._protocols import DeviceArray, Places
     from ._device import CudaDevice
 
 # A stretch that may hold a cut: a little more than the core looks back for one (threads/safe_cuts.h).

@@ -24,7 +24,7 @@ from ._lane import PINNED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..protocols import HostArray
+    from .._protocols import HostArray
     from ._device import CudaDevice
 
 LEAST = 1 << 16

@@ -17,7 +17,7 @@ from ._open import INSTALL, has_cupy
 from .pipeline import GpuPipeline
 
 if TYPE_CHECKING:
-    from ..protocols import Encoding
+    from .._protocols import Encoding
 
 _T = TypeVar("_T")
 

@@ -10,7 +10,7 @@ from ._job import BLOCK, JOB, SHORT_STRETCH, place_in
 from ._text import ShortText
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, Record
+    from .._protocols import DeviceArray, Record
     from ._device import PreparedLaunch
 
 

@@ -22,8 +22,8 @@ from ._text import DeviceText, bytes_in_blocks, pack, starts_of
 from ._waiting import Steps, complete, ended
 
 if TYPE_CHECKING:
+    from .._protocols import DeviceArray, HostArray, Places
     from ..native.normal import Normalizer
-    from ..protocols import DeviceArray, HostArray, Places
     from ._text import Request
 
 

@@ -12,7 +12,7 @@ from ._text import DeviceText
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import DeviceArray, Record
+    from .._protocols import DeviceArray, Record
     from ._device import CudaDevice
 
 SEGMENT_BLOCKS = 4

@@ -12,9 +12,9 @@ from ..bundled.models import model_named
 from ._words import FIRST_PLACES, LearnedWords, job_of
 
 if TYPE_CHECKING:
+    from .._protocols import DeviceArray
     from ..native.pattern import Pattern
     from ..native.vocab import Vocab
-    from ..protocols import DeviceArray
     from ._device import CudaDevice
 
 PAIR_PLACES = 8

@@ -12,7 +12,7 @@ import numpy as np
 from ._job import BLOCK, PACKING, PASSAGE_ID
 
 if TYPE_CHECKING:
-    from ..protocols import ArrayCoder, DeviceArray, HostArray, Places
+    from .._protocols import ArrayCoder, DeviceArray, HostArray, Places
     from ._device import CudaDevice
     from ._names import Names
 

@@ -15,8 +15,8 @@ from ..native.steps import Threads
 from ..native.workers import copy
 
 if TYPE_CHECKING:
+    from .._protocols import HostArray
     from ..native.workers import Batch
-    from ..protocols import HostArray
 
 Result = TypeVar("Result")
 

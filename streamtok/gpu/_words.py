@@ -12,7 +12,7 @@ from ..native.steps import locked
 from ._job import JOB, STRETCH
 
 if TYPE_CHECKING:
-    from ..protocols import Record
+    from .._protocols import Record
     from ._device import CudaDevice
 
 FIRST_PLACES = 6

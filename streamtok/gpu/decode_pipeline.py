@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import check_row, id_array, id_rows
+from .._checks import check_row, id_array, id_rows
 from ..errors import shown
 from ..native.room import BytesRoom
 from ..native.steps import locked
@@ -24,7 +24,7 @@ from .ids.jobs import FAMILY, IDS
 from .ids.tables import DecodingTables, why_not
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, Encoding, HostArray, Places, TokenIds
+    from .._protocols import DeviceArray, Encoding, HostArray, Places, TokenIds
     from ._device import CudaDevice
     from ._waiting import Steps
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..checks import check_row, id_array, id_rows
+from .._checks import check_row, id_array, id_rows
 from ..errors import shown
 from ..native.steps import holding, within
 from . import _open
@@ -20,7 +20,7 @@ from .ids.jobs import FAMILY, IDS
 from .ids.tables import DecodingTables, why_not
 
 if TYPE_CHECKING:
-    from ..protocols import DeviceArray, Encoding, TokenIds
+    from .._protocols import DeviceArray, Encoding, TokenIds
 
 _T = TypeVar("_T")
 

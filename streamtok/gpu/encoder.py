@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..arrays import id_dtype
+from .._arrays import id_dtype
+from .._rows.shape import check_packing, shape_for, shape_of
 from ..errors import raise_of_row, shown
 from ..native.encode import ERRORS
 from ..native.steps import holding, on_failure, within
 from ..native.texts import HasSurrogates, Texts
-from ..rows.shape import check_packing, shape_for, shape_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
@@ -33,7 +33,7 @@ from .ids.jobs import FAMILY, IDS
 from .ids.rows import in_template, packed, packed_best_fit, padded
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
+    from .._protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import id_dtype
+from .._arrays import id_dtype
 from ..errors import raise_of_row, shown
 from ..native.room import IdRoom
 from ..native.steps import Pool, on_failure, within
@@ -32,7 +32,7 @@ from ._text import Request
 from .encoder import family_for, ordinal_of
 
 if TYPE_CHECKING:
-    from ..protocols import (
+    from .._protocols import (
         AllowedSpecial,
         ArrayCoder,
         DisallowedSpecial,
@@ -310,7 +310,7 @@ def _on_all(slots: list[Slot], works: list[Work], output: Output) -> list[Any]:
 
 
 class PipelineCoder:
-    """A pipeline as files/documents.py and batch.py take a coder: whole texts, with the core's Matchers."""
+    """A pipeline as files/documents.py and _batch.py take a coder: whole texts, with the core's Matchers."""
 
     def __init__(self, pipeline: GpuPipeline, errors: str) -> None:
         self.pipeline, self._errors = pipeline, errors

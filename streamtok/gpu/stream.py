@@ -15,7 +15,7 @@ from ..native.gate import Gate, is_utf8
 from ..native.steps import Alone
 
 if TYPE_CHECKING:
-    from ..protocols import ArrayCoder, Data, Encoding, Ids, NamePair, Stream, Text
+    from .._protocols import ArrayCoder, Data, Encoding, Ids, NamePair, Stream, Text
 
 BATCH = 8 << 20
 """Bytes of text that are gathered: a device is busy with them ten times as long as a call costs."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import batch
+from .. import _batch
 from ..core import Encoding
 from ..errors import VocabularyError
 from ..native.steps import lazy
@@ -17,7 +17,7 @@ from .watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..protocols import Ids, Places
+    from .._protocols import Ids, Places
 
 
 class Unserved(Exception):
@@ -101,7 +101,7 @@ class Engine:
             except UnicodeEncodeError:
                 raise Unserved("a text has half a surrogate pair") from None
         try:
-            ids, indptr = batch.encode_ragged(self.encoding._coder, list(data), self.allowed, None, num_threads)
+            ids, indptr = _batch.encode_ragged(self.encoding._coder, list(data), self.allowed, None, num_threads)
         except (ValueError, LookupError) as error:
             raise Unserved(f"a text cannot be encoded: {error}") from None
         offsets = self._offsets(texts, data, ids, indptr) if with_offsets else None

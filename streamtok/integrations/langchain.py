@@ -17,7 +17,7 @@ from ..registry import get_encoding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..protocols import AllowedSpecial, DisallowedSpecial
+    from .._protocols import AllowedSpecial, DisallowedSpecial
 
 __all__ = ["TokenTextSplitter"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..offsets import token_sizes
+from .._offsets import token_sizes
 
 if TYPE_CHECKING:
+    from .._protocols import Ids, Places
     from ..core import Encoding
-    from ..protocols import Ids, Places
 
 
 class Trim:

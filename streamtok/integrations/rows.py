@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ..protocols import Places
+    from .._protocols import Places
     from .places import Trim
 
 Settings = dict[str, Any]

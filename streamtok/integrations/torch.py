@@ -16,7 +16,7 @@ from .order import Order
 from .tokens import Tokens, names_of
 
 if TYPE_CHECKING:
-    from ..protocols import Path
+    from .._protocols import Path
 
 __all__ = ["TokenDataset", "TokenLoader"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from .._protocols import Ids
     from ..patterns.letters import ByteRule
-    from ..protocols import Ids
 
 _MAY_LACK = bytes([0xC0, 0xC1, *range(0xF0, 0x100), *set(range(32)).difference(b"\t\n\r"), 0x7F])
 """Bytes that UTF-8 never has, those that begin characters of four bytes, and control characters. A vocabulary that was

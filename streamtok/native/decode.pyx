@@ -1,5 +1,5 @@
 """Ids back to bytes and text: whole rows (Decoder), and ids as they come (CoreStreamDecoder). Defaults and the documentation of
-arguments are in decoding.py and stream.py."""
+arguments are in _decoding.py and _stream.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -403,7 +403,7 @@ cdef list cut_rows(const st_bytes *out, const uint32_t *ends, size_t count, obje
 # ---- ids as they come ----
 
 cdef class CoreStreamDecoder:
-    """What a StreamDecoder (stream.py) calls: feed, flush, reset, pending, getstate, setstate.
+    """What a StreamDecoder (_stream.py) calls: feed, flush, reset, pending, getstate, setstate.
 
     single: a function that gives the id where an object is one, as an int, and None where it is a row of ids."""
     cdef Decoder decoder

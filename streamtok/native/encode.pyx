@@ -1,5 +1,5 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Defaults and the documentation of
-arguments are in core.py, whole/ and stream.py."""
+arguments are in core.py, whole/ and _stream.py."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
@@ -36,7 +36,7 @@ cdef enum:
     TEXT_COSTS = 256
     # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
     STR_SLICE = 32768
-    # Characters, or bytes, of a text that several threads may encode faster than one: a part of batch.py.
+    # Characters, or bytes, of a text that several threads may encode faster than one: a part of _batch.py.
     LONG = 1 << 18
 
 ENGINES: dict[str, int] = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
@@ -322,7 +322,7 @@ cdef class Coder:
 # ---- streams ----
 
 cdef class CoreStream:
-    """What a StreamEncoder (stream.py) calls: feed, flush, pending, reset, copy, save, load.
+    """What a StreamEncoder (_stream.py) calls: feed, flush, pending, reset, copy, save, load.
 
     It has a `busy` flag, not a lock: a second thread inside one stream is a mistake in the program, and gets an error."""
     cdef readonly Coder coder

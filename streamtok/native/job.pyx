@@ -1,4 +1,4 @@
-"""Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see batch.py."""
+"""Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see _batch.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize

@@ -1,7 +1,7 @@
 """Ids in the shapes that models take (csrc/rows): texts in rows with pads, and documents packed into rows.
 
 Texts, or documents, are a row of uint32 ids and int64 row starts, one more than there are texts. Arguments are checked by callers
-(streamtok/rows); what would lead out of the memory of an array is checked here, too."""
+(streamtok/_rows); what would lead out of the memory of an array is checked here, too."""
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int64_t, uint32_t, uint64_t

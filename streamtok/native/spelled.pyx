@@ -72,7 +72,7 @@ cdef class Text:
 
 
 cdef class SpelledStream:
-    """What a StreamDecoder (stream.py) calls, as CoreStreamDecoder is; and, with places, what decodes many texts at once.
+    """What a StreamDecoder (_stream.py) calls, as CoreStreamDecoder is; and, with places, what decodes many texts at once.
 
     What comes is all that no later id can change. single: a function that gives the id where an object is one, as an int, and None where
     it is a row of ids."""

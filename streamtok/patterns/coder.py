@@ -1,7 +1,7 @@
 """Encoding with a custom pattern: the `regex` package splits (splitter.py), the core merges.
 
 PatternCoder and PatternCoreStream have the methods of Coder and CoreStream (native/encode.pyx), so that core.py and
-stream.py need not know which of the two they hold.
+_stream.py need not know which of the two they hold.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..checks import checked
+from .._checks import checked
 from ..errors import at_row, disallowed_special_error, stream_busy_error
 from ..native.encode import Coder
 from ..native.gate import Gate
@@ -19,8 +19,8 @@ from ..native.text import mend_surrogates
 from .splitter import PatternSplitter, PatternStream
 
 if TYPE_CHECKING:
+    from .._protocols import Ids, Names, SomeText, Text
     from ..native.vocab import Vocab
-    from ..protocols import Ids, Names, SomeText, Text
 
 
 class PatternCoder:

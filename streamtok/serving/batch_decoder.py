@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import as_numpy
+from .._checks import as_numpy
 from ..errors import shown
 from ..native.decoders import CoreDecoders
 from ..native.spelled import SpelledStream
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from .._protocols import Encoding
     from ..native.spelled import Place
-    from ..protocols import Encoding
 
 ERRORS = ("replace", "ignore")
 MOST_SLOTS = 1 << 24

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..checks import id_array
+from .._checks import id_array
 from ..model_files.spelling import Begun, bytes_behind, last_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..protocols import AllowedSpecial, Encoding, Ids, TokenIds
+    from .._protocols import AllowedSpecial, Encoding, Ids, TokenIds
 
 
 _T = TypeVar("_T")

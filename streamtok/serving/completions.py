@@ -3,7 +3,7 @@
 A prompt is encoded as if its text ended there. A model that goes on behind these ids can no longer choose a token that
 holds the end of the prompt and what follows it, though the encoder would give it for the whole text. So generation
 begins further in front: behind the last id that no text can change any more. That is the id up to which a stream
-(stream.py) has given ids; the bytes behind it are generated again, and only tokens that agree with them may come.
+(_stream.py) has given ids; the bytes behind it are generated again, and only tokens that agree with them may come.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..checks import id_array
+from .._checks import id_array
 from ..errors import shown
 from ..native.gate import Utf8
 from .token_table import SPECIAL, UNKNOWN
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ..protocols import Encoding, Ids, Text, TokenIds
+    from .._protocols import Encoding, Ids, Text, TokenIds
     from .token_table import TokenTable
 
 

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Text, TokenIds
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Text, TokenIds
     from .batch_decoder import BatchDecoder
     from .canonical import CanonicalCheck
     from .completions import Completions, Spellings

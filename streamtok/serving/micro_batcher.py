@@ -13,7 +13,7 @@ from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..checks import checked_text, id_array
+from .._checks import checked_text, id_array
 from ..errors import shown
 from ..native.steps import at_once, serve
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Text, TokenIds
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Text, TokenIds
 
 _LATE = 0.1
 """Seconds after which a timer of the event loop that has not run is taken for one that an exception has lost."""

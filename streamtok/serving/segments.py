@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..checks import checked_text
+from .._checks import checked_text
 from ..errors import shown
 from ..native.matcher import FOUND, HELD
 from ..native.text import to_utf8
 
 if TYPE_CHECKING:
+    from .._protocols import AllowedSpecial, Encoding, Ids, Places, Text
     from ..native.matcher import Matcher
-    from ..protocols import AllowedSpecial, Encoding, Ids, Places, Text
 
 
 class EncodedSegments(NamedTuple):

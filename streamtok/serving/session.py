@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._offsets import border_before, border_from, is_border, shared_names, spelled_sizes
 from ..errors import shown
 from ..native.encode import CoreStream
 from ..native.gate import Utf8
 from ..native.ids import alike
 from ..native.steps import Alone, at_once
-from ..offsets import border_before, border_from, is_border, shared_names, spelled_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
 
 STEP = 4096
 """Bytes between two marks. A change encodes about so many. A mark takes some 250 bytes, 6 % of the text."""

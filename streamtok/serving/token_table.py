@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..checks import as_numpy, is_masked
+from .._checks import as_numpy, is_masked
 from ..errors import shown
 from ..native.decoders import pick
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import Encoding
+    from .._protocols import Encoding
 
 UNKNOWN, SPECIAL, PARTIAL = 1, 2, 4
 

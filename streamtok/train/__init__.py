@@ -16,8 +16,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..batch import threads_for
-from ..device import check_device
+from .._batch import threads_for
+from .._device import check_device
 from ..errors import short_file_names
 from ..files.journal import ResumeError
 from .encoding import TrainedEncoding

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch import thread_map
+from .._batch import thread_map
 from ..errors import located_utf8_error, shortened
 from ..native.steps import Threads, holding
 from ..native.trainer import Counter

@@ -13,8 +13,8 @@ from ..patterns.splitter import PatternSplitter
 from .inputs import How
 
 if TYPE_CHECKING:
+    from .._protocols import Places
     from ..native.trainer import Counter
-    from ..protocols import Places
 
 _NO_IDS = np.zeros(0, np.uint32)
 

@@ -6,8 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .._protocols import AllowedSpecial, Data, TokenIds
     from ..core import Encoding
-    from ..protocols import AllowedSpecial, Data, TokenIds
     from .page import TokenPage
 
 LIMIT = 20_000

@@ -8,7 +8,7 @@ import html
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_text, id_array
+from .._checks import checked_text, id_array
 from ..core import Encoding
 from ..errors import shown
 from ..registry import get_encoding
@@ -16,7 +16,7 @@ from .parts import Token, Tokens, visible
 from .script import SCRIPT, STYLE
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, Path
+    from .._protocols import AllowedSpecial, Path
 
 
 _COLOURS = 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .. import batch
-from .. import device as devices
-from ..checks import checked_all
+from .. import _batch
+from .. import _device as devices
+from .._checks import checked_all
 from ..errors import raise_of_row
 
 TYPE_CHECKING = False
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, SomeText
     from ..arrow import ListArray
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, SomeText
 
 
 def encode_ordinary_batch(
@@ -35,7 +35,7 @@ def encode_ordinary_batch(
     if device != "cpu":
         return self.encode_batch(text, num_threads=num_threads, disallowed_special=(), device=device)
     try:
-        return batch.encode_lists(self._coder, checked_all(text), self._plain, None, num_threads)
+        return _batch.encode_lists(self._coder, checked_all(text), self._plain, None, num_threads)
     except Exception as error:
         raise_of_row(error, "text", noted=True)
 
@@ -65,7 +65,7 @@ def encode_batch(
         if device != "cpu":
             rows = devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
         else:
-            rows = batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+            rows = _batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
     except Exception as error:
         raise_of_row(error, "text", noted=True)
     return [[*self._template[0], *row, *self._template[1]] for row in rows] if add_special_tokens else rows
@@ -101,7 +101,7 @@ def encode_ragged(
     matchers = self._matchers_for(allowed_special, disallowed_special)
     wanted = None
     if dtype is not None or out is not None:
-        from ..arrays import Wanted
+        from .._arrays import Wanted
 
         wanted = Wanted(self, dtype, out)
     several = list(texts)
@@ -109,11 +109,11 @@ def encode_ragged(
         if device != "cpu":
             ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
         else:
-            ids, indptr = batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
+            ids, indptr = _batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
     except Exception as error:
         raise_of_row(error, "text")
     if add_special_tokens:
-        from ..arrays import rows_in_template
+        from .._arrays import rows_in_template
 
         ids, indptr = rows_in_template(ids, indptr, self._template)
     return ids if wanted is None else wanted.take(ids), indptr
@@ -168,8 +168,8 @@ def encode_padded(
         UnicodeDecodeError: bytes that are not UTF-8, with errors="strict"; the message has the index of the text.
         streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
-    from ..rows.padding import padded
-    from ..rows.shape import shape_for
+    from .._rows.padding import padded
+    from .._rows.shape import shape_for
 
     shape = shape_for(self, length, dtype, pad_id, side, truncate, max_length, pad_to_multiple_of)
     ids, starts = self.encode_ragged(

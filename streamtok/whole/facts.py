@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..protocols import Encoding, Places
+    from .._protocols import Encoding, Places
 
 
 def encode_single_token(self: Encoding, text_or_bytes: str | bytes) -> int:

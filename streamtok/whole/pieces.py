@@ -10,7 +10,7 @@ import numpy as np
 from ..native.text import to_utf8
 
 if TYPE_CHECKING:
-    from ..protocols import Encoding, Places
+    from .._protocols import Encoding, Places
 
 _StrOrBytes = TypeVar("_StrOrBytes", str, bytes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..checks import check_allowed
+from .._checks import check_allowed
 from ..errors import shown
 from ..native.encode import ERRORS, Coder
 from ..native.matcher import Matcher
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, NamePair, TextCoder
     from ..model_files import Model
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, NamePair, TextCoder
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _KEPT = 64

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 
-from .. import batch
-from .. import device as devices
-from ..checks import checked, checked_text
+from .. import _batch
+from .. import _device as devices
+from .._checks import checked, checked_text
+from .._stream import in_template
 from ..native.text import to_utf8
-from ..stream import in_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
+    from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
     from .pieces import Pieces
 
     _Method = TypeVar("_Method", bound=Callable[..., Any])
     _StrOrBytes = TypeVar("_StrOrBytes", str, bytes)
 
-_on_threads, _count_on_threads = batch.encode_array, batch.count
+_on_threads, _count_on_threads = _batch.encode_array, _batch.count
 
 
 def _with_few_keywords(encode_to_numpy: _Method) -> _Method:
@@ -142,7 +142,7 @@ def encode_to_numpy(
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
     wanted = None
     if dtype is not None or out is not None:
-        from ..arrays import Wanted
+        from .._arrays import Wanted
 
         wanted = Wanted(self, dtype, out)
     if device != "cpu" and (device != "auto" or not isinstance(text, (str, bytes)) or len(text) > devices.LITTLE):
@@ -151,7 +151,7 @@ def encode_to_numpy(
         coder = self._coder if errors == "strict" else self._coder_for(errors)
         ids = coder.encode_array(text, allowed, disallowed, None if num_threads else _on_threads)
     else:
-        ids = batch.encode_array(self._coder_for(errors), text, allowed, disallowed, num_threads)
+        ids = _batch.encode_array(self._coder_for(errors), text, allowed, disallowed, num_threads)
     if add_special_tokens:
         ids = in_template(ids, self._template)
     return ids if wanted is None else wanted.take(ids)
@@ -182,7 +182,7 @@ def encode_with_offsets(
         TypeError: `text` is no str.
         streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
-    from ..offsets import character_count, character_offsets, spelled_sizes, traced_offsets
+    from .._offsets import character_count, character_offsets, spelled_sizes, traced_offsets
 
     data = to_utf8(checked(text))
     ids = self.encode_to_numpy(
@@ -225,7 +225,7 @@ def count(
     if num_threads is None:
         count = coder.count(text, allowed, disallowed, _count_on_threads)
     else:
-        count = batch.count(coder, text, allowed, disallowed, num_threads)
+        count = _batch.count(coder, text, allowed, disallowed, num_threads)
     return count + sum(map(len, self._template)) if add_special_tokens else count
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from .._offsets import border_from, is_border
 from ..errors import shown
-from ..offsets import border_from, is_border
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, Data, DisallowedSpecial, Encoding, Stream, Text
+    from .._protocols import AllowedSpecial, Data, DisallowedSpecial, Encoding, Stream, Text
 
 _STEP = 1024
 """Characters, or bytes, read at a time; fewer at the beginning. A step is short compared with most limits, and long

@@ -1,6 +1,6 @@
 """tiktoken's two approximate answers: encode_with_unstable, and the encoding of bytes that are not UTF-8.
 
-Both are defined by what tiktoken does, quirks included; for exact streaming see stream.py.
+Both are defined by what tiktoken does, quirks included; for exact streaming see _stream.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import shown
 
 if TYPE_CHECKING:
-    from ..protocols import Encoding, Names
+    from .._protocols import Encoding, Names
 
 _BLANKS = frozenset(b" \n\t")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streamtok
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.arrow import ColumnError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -10,7 +10,7 @@ import sys
 import oracle
 import pytest
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.native import cores
 from streamtok.native.ids import free_spare
 from streamtok.native.job import Job

@@ -11,7 +11,7 @@ import numpy as np
 import oracle
 import pytest
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.native.job import Job
 from streamtok.native.lists import lists_over
 

@@ -12,7 +12,7 @@ import pytest
 
 import streamtok
 from streamtok import load, model, patterns, tables
-from streamtok.arrays import id_dtype
+from streamtok._arrays import id_dtype
 from streamtok.errors import QUOTED, VocabularyError, shortened, shown
 from streamtok.gpu.encoder import ordinal_of
 from streamtok.gpu.pipeline import GpuPipeline

@@ -15,7 +15,7 @@ import pytest
 from matrix import mixed_text, outcome, small_parts
 
 import streamtok
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.native.job import Job, cuts
 
 THREADS = (1, 2, 3, 8, 64)
@@ -182,7 +182,7 @@ NO_THREADS = """
 import resource, sys, threading
 import numpy as np
 import streamtok
-from streamtok import batch
+from streamtok import _batch as batch
 
 batch.cores = lambda: 8
 enc = streamtok.get_encoding("o200k_base")

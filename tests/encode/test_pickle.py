@@ -18,7 +18,8 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import identity, patterns
+from streamtok import _identity as identity
+from streamtok import patterns
 from streamtok.train import train
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)

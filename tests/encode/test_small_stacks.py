@@ -13,7 +13,7 @@ import faulthandler, random, sys, threading
 faulthandler.enable()
 import numpy as np
 import streamtok
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.native.normal import Normalizer
 from streamtok.train import train
 

@@ -89,7 +89,7 @@ def test_members_have_docstrings_where_theirs_have():
 @functools.cache
 def aliases() -> dict[str, str]:
     """Name of a type -> what it stands for, as the source says."""
-    sources = [oracle.PROJECT / "streamtok" / name for name in ("protocols.py", "native/text.pyi")]
+    sources = [oracle.PROJECT / "streamtok" / name for name in ("_protocols.py", "native/text.pyi")]
     found = (re.findall(r"^(\w+)(?:: TypeAlias)? = (.+)$", path.read_text("utf-8"), re.M) for path in sources)
     return {name: meaning for each in found for name, meaning in each}
 

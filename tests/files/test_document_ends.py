@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from file_runs import RUNS, Crash, _enc, _here, expected  # noqa: F401
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.files import encoder, id_sink, readers
 from streamtok.files.encode import Options
 from streamtok.files.formats import format_named

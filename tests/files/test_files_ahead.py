@@ -16,7 +16,7 @@ import nasty
 import pytest
 from file_runs import Crash, _enc, leftovers  # noqa: F401
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.files import ahead, encode_file, members
 from streamtok.files.journal import Journal
 

@@ -23,7 +23,8 @@ from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa:
 from longest_match import BYTES
 
 import streamtok
-from streamtok import batch, disk
+from streamtok import _batch as batch
+from streamtok import disk
 from streamtok.files import encode_file, encoder, in_order, readers
 
 THREADS = (2, 3, 8, 64)
@@ -322,7 +323,7 @@ def test_num_threads_below_one_is_a_value_error(enc, here):
 
 _KILLED = """
 import os, pathlib, random, signal, sys, time, streamtok
-from streamtok import batch, disk
+from streamtok import _batch as batch, disk
 from streamtok.files import encoder
 from streamtok.files import encode_file
 encoder._PART = 2048

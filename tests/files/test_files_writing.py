@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
-from streamtok import batch, disk
+from streamtok import _batch as batch
+from streamtok import disk
 from streamtok.files import encoder, growing, id_sink, readers
 from streamtok.files.in_order import Aside, Buffers
 from streamtok.native.checksum import crc32, joined_crc32

@@ -15,7 +15,7 @@ import pytest
 from file_runs import _enc  # noqa: F401
 from packing import zst
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.files import Options, ResumeError, encode_file, suffixes
 from streamtok.files.sources import StreamSource
 from streamtok.train.inputs import How, Place, open_inputs

@@ -12,7 +12,8 @@ import pytest
 from test_gpu_face import devices  # noqa: F401
 
 import streamtok
-from streamtok import batch, gpu
+from streamtok import _batch as batch
+from streamtok import gpu
 from streamtok.native.texts import Layout, Texts
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -14,7 +14,7 @@ from odd_ids import of_any_order, of_gaps
 
 import streamtok
 from streamtok import gpu
-from streamtok.device import devices_of
+from streamtok._device import devices_of
 from streamtok.gpu import _open, decode_pipeline
 from streamtok.gpu.ids import jobs
 from streamtok.native.room import BytesRoom, rows_of_bytes
@@ -291,7 +291,7 @@ def test_auto_decodes_where_the_ids_lie(monkeypatch, devices):
     monkeypatch.setitem(enc.__dict__, "_devices", None)
     ids = enc.encode("some text")
     assert enc.decode_bytes(ids, device="auto") == b"some text" and not devices
-    monkeypatch.setattr("streamtok.device.lies_on_a_device", lambda ids: isinstance(ids, DeviceArray))
+    monkeypatch.setattr("streamtok._device.lies_on_a_device", lambda ids: isinstance(ids, DeviceArray))
     assert enc.decode_bytes(there(ids), device="auto") == b"some text" and jobs.FAMILY in devices
     with pytest.raises(ValueError, match="device='tpu' is unknown"):
         enc.decode(ids, device="tpu")

@@ -183,7 +183,7 @@ def device(fresh, monkeypatch):
 )
 def test_a_device_that_fails_later(device, enc, monkeypatch, error, lasts):
     text = "some text " * 50
-    monkeypatch.setattr(streamtok.device, "LITTLE", 0)
+    monkeypatch.setattr(streamtok._device, "LITTLE", 0)
     launches = []
     launch = device.launch
     device.launch = lambda *arguments: (launches.append(arguments[0]), launch(*arguments))

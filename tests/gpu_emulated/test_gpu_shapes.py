@@ -15,9 +15,9 @@ from test_gpu_kernels import hard_text
 
 import streamtok
 from streamtok import gpu
+from streamtok._rows.shape import HOW
 from streamtok.gpu import _open
 from streamtok.gpu._shapes import ENCODING
-from streamtok.rows.shape import HOW
 
 SHAPES = [
     {"side": "left", "dtype": "int64"},

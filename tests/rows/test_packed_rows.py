@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from row_shapes import best_fit, packed
 
 import streamtok
+from streamtok._rows import packing
+from streamtok._rows.shape import HOW
 from streamtok.native.rows import Plan, Ragged
-from streamtok.rows import packing
-from streamtok.rows.shape import HOW
 
 DTYPES = {"uint16": 2**16, "int16": 2**15, "int32": 2**31, "uint32": 2**32, "int64": 2**32, "uint64": 2**32}
 

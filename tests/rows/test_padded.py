@@ -12,7 +12,7 @@ from row_shapes import padded
 from small_models import BOS, EOS, TEXT_STEP, record, template
 
 import streamtok
-from streamtok.rows import padding
+from streamtok._rows import padding
 
 TEXTS = ["", "a", "one two three", "Wörter, 文字 🤗", "x" * 200, "a b c d e f g h i j"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import oracle
 import pytest
 
-from streamtok.offsets import border_before, border_from, shared_names
+from streamtok._offsets import border_before, border_from, shared_names
 from streamtok.serving import session as sessions
 
 EDITS = {"default": 200, "ci": 2_000, "long": 100_000}[oracle.PROFILE]

@@ -18,7 +18,7 @@ from interrupted import Row
 from interrupted_encodings import of_own_pattern
 from interrupted_files import encoding_rows, new_folder, sources
 
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.files import encoder, readers, remote
 from streamtok.train import inputs, run, train
 

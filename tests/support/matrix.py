@@ -25,7 +25,7 @@ import pytest
 from longest_match import BYTES, longest
 
 import streamtok
-from streamtok import batch
+from streamtok import _batch as batch
 from streamtok.bundled.characters import BYTE_NAMES
 from streamtok.bundled.scored import Scored, pack_scored
 

@@ -225,7 +225,7 @@ def test_merges_of_whole_corpora_are_hugging_faces(name, pattern):
 
 @pytest.mark.parametrize("ties", TIES)
 def test_merges_do_not_depend_on_threads_or_memory(tmp_path, monkeypatch, ties):
-    monkeypatch.setattr("streamtok.batch.cores", lambda: 8)
+    monkeypatch.setattr("streamtok._batch.cores", lambda: 8)
     monkeypatch.setattr("streamtok.train.inputs.CHUNK", 5000)
     monkeypatch.setattr("streamtok.train.counting._LEAST_BUDGET", 1 << 16)
     path = tmp_path / "text.txt"
@@ -236,7 +236,7 @@ def test_merges_do_not_depend_on_threads_or_memory(tmp_path, monkeypatch, ties):
         monkeypatch.setattr("streamtok.train.run.Run._budget", lambda self: 1 << 16)  # spills after nearly every chunk
         assert merges(train(path, 2000, ties=ties, threads=threads, max_memory=200 << 20)) == want
         monkeypatch.undo()
-        monkeypatch.setattr("streamtok.batch.cores", lambda: 8)
+        monkeypatch.setattr("streamtok._batch.cores", lambda: 8)
 
 
 @pytest.mark.parametrize("lists", [1, 3000, 30_000])

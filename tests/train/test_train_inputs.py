@@ -212,7 +212,7 @@ def test_options_that_are_none():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_bytes_that_are_not_utf_8(tmp_path, small_chunks, monkeypatch, threads):
-    monkeypatch.setattr("streamtok.batch.cores", lambda: 4)
+    monkeypatch.setattr("streamtok._batch.cores", lambda: 4)
     data = TEXT.encode()[:9000]
     (tmp_path / "good.txt").write_bytes(data)
     (tmp_path / "bad.txt").write_bytes(data[:5000] + b"\xff" + data[5000:] + b"\xc3\x28")

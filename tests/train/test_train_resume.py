@@ -101,7 +101,7 @@ def test_killed_runs_go_on_to_the_same_result(files, tmp_path, often):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_runs_that_stop_anywhere_go_on_to_the_same_result(files, tmp_path, often, threads, monkeypatch):
-    monkeypatch.setattr("streamtok.batch.cores", lambda: 4)
+    monkeypatch.setattr("streamtok._batch.cores", lambda: 4)
     want = train(files, SIZE, special_tokens=["yield"])
     for number in (1, 5, 18, 22, 60):
         folder = tmp_path / str(number)

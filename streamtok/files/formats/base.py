@@ -17,8 +17,8 @@ import numpy as np
 from ...errors import shown
 
 if TYPE_CHECKING:
+    from ..._protocols import Encoding
     from ...disk import File
-    from ...protocols import Encoding
     from ..passthrough import Passthrough
     from ..passthrough_file import PassthroughColumns
 

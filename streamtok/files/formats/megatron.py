@@ -16,8 +16,8 @@ from .base import STORED, Facts, Format, lengths, with_suffix
 from .reading import Tokenized, bounded, flat, mapped, no_file
 
 if TYPE_CHECKING:
+    from ..._protocols import Encoding
     from ...disk import File
-    from ...protocols import Encoding
 
 _MAGIC = b"MMIDIDX\x00\x00"
 _HEADER = struct.Struct("<9sQBQQ")  # magic, version, dtype, sequences, documents and one more

@@ -10,7 +10,7 @@ from .._starts import Buffers
 from .jobs import BLOCK_WARPS, DECODE, FLAG_BAD_ID, FLAG_BAD_ROWS, FLAG_NO_ROOM, HOLD, REPORT, SUM_WARPS, SUMS, TILE
 
 if TYPE_CHECKING:
-    from ...protocols import DeviceArray, HostArray, Record
+    from ..._protocols import DeviceArray, HostArray, Record
     from .._device import CudaDevice
     from .._waiting import Steps
     from .tables import DecodingTables

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..._rows.shape import Shape, check_room, check_template
 from ...native.rows import Plan, Ragged
-from ...rows.shape import Shape, check_room, check_template
 from .decode import Kernels
 from .jobs import PACK, PAD, PLANNED, TEMPLATE, TILE
 
 if TYPE_CHECKING:
-    from ...protocols import DeviceArray, Record, Template
+    from ..._protocols import DeviceArray, Record, Template
     from .._waiting import Steps
 
 

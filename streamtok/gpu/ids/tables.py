@@ -9,7 +9,7 @@ import numpy as np
 from .jobs import SLOT, TOKEN_LONG, TOKEN_UNKNOWN
 
 if TYPE_CHECKING:
-    from ...protocols import DeviceArray, Encoding, HostArray, Record
+    from ..._protocols import DeviceArray, Encoding, HostArray, Record
     from .._device import CudaDevice
 
 _FRAGMENTS = 0xF0000000  # ids from here on are no caller's (csrc/vocab/vocab.h)

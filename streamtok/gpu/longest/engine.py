@@ -17,9 +17,9 @@ from .._waiting import Steps
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..._protocols import DeviceArray, Record
     from ...native.pattern import Pattern
     from ...native.vocab import Vocab
-    from ...protocols import DeviceArray, Record
     from .._device import CudaDevice
     from .._names import Sought
     from .._text import DeviceText, ShortText

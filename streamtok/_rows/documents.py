@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import as_numpy, check_row, id_array
+from .._checks import as_numpy, check_row, id_array
 from ..errors import shown
 
 if TYPE_CHECKING:
-    from ..protocols import Ids, Places
+    from .._protocols import Ids, Places
 
 
 def ragged_of(documents: Any) -> tuple[Ids, Places]:

@@ -22,10 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    from ._protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
     from .native.steps import Task
     from .native.texts import Texts
     from .native.vocab import Vocab
-    from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
 
     _T = TypeVar("_T")
     _R = TypeVar("_R")

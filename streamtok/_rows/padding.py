@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch import thread_map
+from .._batch import thread_map
 from ..native.rows import Ragged, pad
 from .shape import check_template
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import Ids, Places, Template
+    from .._protocols import Ids, Places, Template
     from .shape import Shape
 
 _AT_ONCE = 1 << 22

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .protocols import Data, DeviceArray, Ids, SomeText, TokenIds, TokenRows
+    from ._protocols import Data, DeviceArray, Ids, SomeText, TokenIds, TokenRows
 
 # More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20

@@ -12,7 +12,7 @@ from ..native.rows import BEST_FIT_LENGTH
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..protocols import Encoding
+    from .._protocols import Encoding
 
 HOW = "concatenate", "best-fit"
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .checks import as_numpy, is_masked, lies_on_a_device
+from ._checks import as_numpy, is_masked, lies_on_a_device
 from .errors import shown
 from .native.ids import writable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .protocols import Encoding, Ids, Places, Template
+    from ._protocols import Encoding, Ids, Places, Template
 
 DTYPES: dict[str, type[np.integer[Any]]] = {
     "uint16": np.uint16,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import _thread
 from collections.abc import Callable
 
-from . import batch
-from .checks import lies_on_a_device
+from . import _batch
+from ._checks import lies_on_a_device
 from .errors import shown
 from .native.steps import holding
 
@@ -17,12 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    from ._protocols import Encoding, Ids, NamePair, Names, Places, SomeText, Text
     from .gpu._select import Auto
     from .gpu.decode_pipeline import GpuDecodePipeline
     from .gpu.pipeline import GpuPipeline
     from .gpu.stream import GpuStream
     from .native.texts import Texts
-    from .protocols import Encoding, Ids, NamePair, Names, Places, SomeText, Text
 
     _T = TypeVar("_T")
 
@@ -145,7 +145,7 @@ class DeviceCoder:
             self._device,
             facts_of_all(sources, 1) if self._device == "auto" else None,
             lambda gpu: gpu.coder(self._errors).encode_many(sources, allowed, disallowed),
-            lambda: batch.encode_many_aside(self._coder, sources, allowed, disallowed),
+            lambda: _batch.encode_many_aside(self._coder, sources, allowed, disallowed),
         )
 
 
@@ -234,21 +234,21 @@ def encode_array(
         device,
         facts_of(text, num_threads) if device == "auto" else None,
         lambda gpu: gpu.coder(errors).encode_array(text, *matchers),
-        lambda: batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
+        lambda: _batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
     )
 
 
 def encode_ragged(
     encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
-    return _encode_many(batch.encode_ragged, encoding, device, texts, matchers, errors, num_threads)
+    return _encode_many(_batch.encode_ragged, encoding, device, texts, matchers, errors, num_threads)
 
 
 def encode_texts(
     encoding: Encoding, device: str, texts: Texts, matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
     """encode_ragged() of texts that lie in memory."""
-    return _encode_many(batch.encode_texts, encoding, device, texts, matchers, errors, num_threads)
+    return _encode_many(_batch.encode_texts, encoding, device, texts, matchers, errors, num_threads)
 
 
 def _encode_many(
@@ -277,8 +277,8 @@ def encode_lists(
         encoding,
         device,
         facts_of_all(texts, num_threads, "lists") if device == "auto" else None,
-        lambda gpu: batch.listed(encoding._vocab, *gpu.coder("strict").encode_many(texts, *matchers), num_threads),
-        lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
+        lambda gpu: _batch.listed(encoding._vocab, *gpu.coder("strict").encode_many(texts, *matchers), num_threads),
+        lambda: _batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
     )
 
 

@@ -10,7 +10,7 @@ from .native.job import parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .protocols import Encoding, Ids, Names, Places
+    from ._protocols import Encoding, Ids, Names, Places
 
 # Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
 _BLOCK = 1 << 18

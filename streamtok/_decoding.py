@@ -8,19 +8,19 @@ for an id below 0 or beyond 32 bits, ValueError for an array with too many dimen
 
 from __future__ import annotations
 
-from . import device as devices
-from .batch import map_shares, shares, threads_for
-from .checks import id_array, id_rows
+from . import _device as devices
+from ._batch import map_shares, shares, threads_for
+from ._checks import id_array, id_rows
+from ._stream import StreamDecoder
 from .errors import at_row, raise_of_row, unknown_handler_error
 from .native.spelled import SpelledStream
-from .stream import StreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from .protocols import Encoding, TokenIds, TokenRows
+    from ._protocols import Encoding, TokenIds, TokenRows
 
 
 def decode_bytes(
@@ -129,7 +129,7 @@ def decode_with_offsets(self: Encoding, tokens: Sequence[int] | TokenIds) -> tup
         UnicodeDecodeError: the bytes of the ids are not UTF-8.
         KeyError: an unknown id; other ids are refused as by decode_bytes().
     """
-    from .offsets import token_offsets
+    from ._offsets import token_offsets
 
     return token_offsets(self.decode_tokens_bytes(tokens))
 

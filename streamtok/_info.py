@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from ._device import cuda_facts
 from ._version import __version__
-from .device import cuda_facts
 from .native import encode, library, pattern
 
 TYPE_CHECKING = False

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from types import MethodType
 
-from . import device as devices
-from .stream import StreamEncoder, TemplateStream
+from . import _device as devices
+from ._stream import StreamEncoder, TemplateStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Stream, StreamOptions, Text
     from .files.encode import encode_file as encode_file
-    from .protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Stream, StreamOptions, Text
 
 
 def stream_encoder(
