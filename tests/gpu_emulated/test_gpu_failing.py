@@ -270,7 +270,7 @@ def test_an_address_counts_as_given_up_where_there_is_no_memory_for_the_next():
 @pytest.mark.parametrize("kind", _calibration.KINDS)
 def test_rates_choose_by_kind_size_and_threads(monkeypatch, kind):
     """A thread takes 1e-8 s a byte, and four of them help; the device takes 1e-4 s, and 1e-10 a byte."""
-    monkeypatch.setattr(_calibration.batch, "cores", lambda: 16)
+    monkeypatch.setattr(_calibration._batch, "cores", lambda: 16)
     rates = rates_of(1e-8, 1e-4, 1e-10)
 
     def is_faster(size, threads, **more):
