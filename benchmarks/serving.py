@@ -119,8 +119,28 @@ def sessions(enc: streamtok.Encoding, text: str) -> Iterator[Row]:
         yield Row(what.format(name), wanted, times)
         base.update(whole)
         assert base.ids.tolist() == enc.encode(whole)
-    held = sum(sys.getsizeof(mark.state) + sys.getsizeof(mark) + 4 * 28 for mark in long._marks)
+    held = sum(sys.getsizeof(mark.state) + sys.getsizeof(mark) + 4 * 28 for mark in long._now.marks)
     print(f"memory of a session of {long.size:,} bytes beside its ids: {held / long.size:.1%} of the text; wanted 10 %")
+
+
+# ==== caches ====
+
+
+def caches(enc: streamtok.Encoding, text: str) -> Iterator[Row]:
+    data = text.encode()[: 127 << 10].decode(errors="ignore")
+    for kind in ("encode", "encode_to_numpy"):
+        cache = streamtok.PrefixCache(enc)
+        cache.encode(data)
+        texts = iter([data + text[at : at + 1024] for at in range(200_000, 600_000, 1_000)])
+        call, plain = getattr(cache, kind), getattr(enc, kind)
+        known = timed(lambda: call(next(texts)), 150)  # noqa: B023
+        yield Row(f"128 KB, 1 KB of it new: PrefixCache.{kind}", "60", known)
+        yield Row(f"the same: Encoding.{kind}", "", timed(lambda: plain(next(texts)), 150))  # noqa: B023
+    assert cache.encode(data + text[:900]) == enc.encode(data + text[:900])
+    fresh = iter([text[at : at + (128 << 10)] for at in range(0, 2_000_000, 10_000)])
+    cache = streamtok.PrefixCache(enc, max_bytes=1 << 22)
+    times = timed(lambda: cache.encode_to_numpy(next(fresh)), 150)
+    yield Row("128 KB, none of it known: PrefixCache.encode_to_numpy", "", times)
 
 
 # ==== decoders and tables ====
@@ -217,14 +237,14 @@ def batches(enc: streamtok.Encoding, text: str) -> Iterator[Row]:
     yield Row("the same, run_in_executor for each", "", theirs)
 
 
-PARTS = {"sessions": sessions, "decoders": decoders, "checks": checks, "batches": batches}
+PARTS = {"sessions": sessions, "caches": caches, "decoders": decoders, "checks": checks, "batches": batches}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", nargs="?", help="a file of UTF-8")
     parser.add_argument("-e", "--encoding", default="o200k_base")
-    parser.add_argument("--only", default="", help="sessions, decoders, checks or batches")
+    parser.add_argument("--only", default="", help="sessions, caches, decoders, checks or batches")
     options = parser.parse_args()
     enc = streamtok.get_encoding(options.encoding)
     if options.text:

@@ -31,7 +31,9 @@ def is_border(text: str | bytes | bytearray | memoryview, at: int) -> bool:
 def border_from(text: str | bytes | bytearray | memoryview, at: int) -> int:
     """The first border at or behind a place; the place itself where bytes are not UTF-8 and have none near. Whoever
     reads them raises the error."""
-    return next((each for each in range(at, at + 4) if is_border(text, each)), at)
+    if is_border(text, at):
+        return at
+    return next((each for each in range(at + 1, at + 4) if is_border(text, each)), at)
 
 
 def border_before(text: str | bytes | bytearray | memoryview, at: int) -> int:

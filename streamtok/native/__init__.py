@@ -44,6 +44,7 @@ MODULES = (
     "normal",
     "part",
     "pattern",
+    "prefixes",
     "prepared",
     "room",
     "rows",

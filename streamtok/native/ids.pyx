@@ -6,7 +6,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport SIZE_MAX, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import sys
 
@@ -308,3 +308,37 @@ def alike(left not None: _Ids, right not None: _Ids) -> tuple[int, int]:
     while last < least and a[n - 1 - last] == b[m - 1 - last]:
         last += 1
     return first, last
+
+
+def joined(list parts not None: list[bytes | _Ids]) -> _Ids:
+    """The ids of several arrays, or of bytes that hold them, as one read-only uint32 array."""
+    cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
+    cdef Py_ssize_t total = 0
+    cdef Items view
+    for part in parts:
+        total += len(part) // 4 if isinstance(part, bytes) else len(part)
+    reserve(&buffer.ids, <size_t>total, 0)
+    if buffer.ids.capacity < <size_t>total:
+        raise MemoryError
+    for part in parts:
+        if isinstance(part, bytes):
+            put_ids(&buffer.ids, PyBytes_AS_STRING(part), <size_t>len(part) // sizeof(uint32_t))
+        else:
+            view = items_of(part, sizeof(uint32_t))
+            put_ids(&buffer.ids, view.data, <size_t>view.n)
+    trim(&buffer.ids)
+    return array_over(buffer)
+
+
+cdef void put_ids(st_ids *to, const void *data, size_t n) noexcept:
+    if n <= to.capacity - to.size:
+        memcpy(to.data + to.size, data, n * sizeof(uint32_t))
+        to.size += n
+
+
+def listed(Vocab vocab not None, ids not None: _Ids) -> list[int]:
+    """An array of ids as a list of the vocabulary's shared ints."""
+    cdef Items view = items_of(ids, sizeof(uint32_t))
+    cdef st_ids borrowed
+    borrowed.data, borrowed.size, borrowed.capacity = <uint32_t *>view.data, <size_t>view.n, 0
+    return list_of(vocab, &borrowed, 0, borrowed.size)

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._offsets import border_before, border_from, is_border, shared_names, spelled_sizes
+from .._offsets import border_before, is_border, shared_names, spelled_sizes
 from ..errors import shown
 from ..native.encode import CoreStream
-from ..native.gate import Utf8
 from ..native.ids import alike
 from ..native.steps import Alone, at_once
+from .marks import Mark, Run, state_of, stream_at, utf8_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
-
-STEP = 4096
-"""Bytes between two marks. A change encodes about so many. A mark takes some 250 bytes, 6 % of the text."""
 
 _VERSION = 1
 
@@ -37,24 +34,6 @@ class Splice(NamedTuple):
     keep: int
     ids: Ids
     same: int
-
-
-class Mark(NamedTuple):
-    """A place of the text, in bytes; the ids that a stream has given there; the bytes whose ids it holds back; its
-    state."""
-
-    at: int
-    ids: int
-    pending: int
-    state: bytes
-
-    @property
-    def given(self) -> int:
-        """Bytes whose ids are given."""
-        return self.at - self.pending
-
-    def moved(self, size: int, ids: int) -> Mark:
-        return Mark(self.at + size, self.ids + ids, self.pending, self.state)
 
 
 class _State(NamedTuple):
@@ -116,7 +95,7 @@ class Session:
         self._new: Callable[[], Any] = _maker(encoding, *self._options)
         stream = self._new()
         self._held = None if _spells_its_text(encoding, stream) else bytearray()
-        self._now = _State(stream, 0, np.empty(0, np.uint32), True, 0, 0, [Mark(0, 0, 0, _state(stream))])
+        self._now = _State(stream, 0, np.empty(0, np.uint32), True, 0, 0, [Mark(0, 0, 0, state_of(stream))])
         self.append(text)
 
     # ---- what is there ----
@@ -214,9 +193,9 @@ class Session:
     # ---- the work, in which nobody else is ----
 
     def _append(self, text: Text) -> Splice:
-        data, now = _utf8(text), self._now
+        data, now = utf8_of(text), self._now
         self._check_size(now.size + len(data))
-        run = _Run(now.stream.copy(), now.size, now.stable, now.marks[-1].at)
+        run = Run(now.stream.copy(), now.size, now.stable, now.marks[-1].at)
         run.feed(data)
         made = [*run.made, run.stream.copy().flush()]
         place = now.size, now.size, data
@@ -226,10 +205,10 @@ class Session:
         size = self._now.size
         if not 0 <= start <= end <= size:
             raise IndexError(f"there is no text from {shown(start)} to {shown(end)}: it has {size} bytes")
-        return self._replace(start, end, _utf8(text))
+        return self._replace(start, end, utf8_of(text))
 
     def _update(self, text: Text) -> Splice:
-        data, size = _utf8(text), self._now.size
+        data, size = utf8_of(text), self._now.size
         first, behind = self._common(data)
         middle = data[first : len(data) - behind]
         return self._append(middle) if first == size else self._replace(first, size - behind, middle)
@@ -265,9 +244,9 @@ class Session:
         old = self._read(mark.at, self._at(later))
         if not (is_border(old, start - mark.at) and is_border(old, end - mark.at)):
             raise ValueError(f"{start} or {end} lies inside a character; write places between characters")
-        run = _Run(_stream_at(self._new(), mark), mark.at, mark.ids, mark.at)
+        run = Run(stream_at(self._new(), mark.state, mark.at), mark.at, mark.ids, mark.at)
         run.feed(old[: start - mark.at] + data.tobytes() + old[end - mark.at :])
-        while later < len(marks) and _state(run.stream) != marks[later].state:
+        while later < len(marks) and state_of(run.stream) != marks[later].state:
             later += 1
             run.feed(self._read(marks[later - 1].at, self._at(later)))
         if later < len(marks):
@@ -276,11 +255,11 @@ class Session:
         place = start, end, data
         return self._put(mark.ids, made, now.total, run.stream, run.ids, marks[: first + 1], run.marks, *place)
 
-    def _fall_in(self, first: int, run: _Run, rest: list[Mark], place: tuple[int, int, memoryview]) -> Splice:
+    def _fall_in(self, first: int, run: Run, rest: list[Mark], place: tuple[int, int, memoryview]) -> Splice:
         """A run from the mark of this number has the state of the first of `rest`: all behind that stays as it is."""
         now, behind = self._now, rest[0].ids
         more, delta, stream = run.ids - behind, len(place[2]) - (place[1] - place[0]), now.stream
-        if rest[0].at + delta - run.last < STEP // 2:
+        if run.is_near(rest[0].at + delta):
             rest = rest[1:]
         if delta or more:
             rest = [each.moved(delta, more) for each in rest]
@@ -365,30 +344,6 @@ class Session:
         return first, behind
 
 
-class _Run:
-    """A stream that goes through text, the ids that it gives, and marks."""
-
-    def __init__(self, stream: Any, at: int, ids: int, last: int) -> None:
-        self.stream, self.at, self.ids, self.last = stream, at, ids, last
-        self.made: list[Ids] = []
-        self.marks: list[Mark] = []
-
-    def feed(self, data: bytes | memoryview) -> None:
-        view, place = memoryview(data), 0
-        while place < len(view):
-            end = border_from(view, min(place + max(self.last + STEP - self.at, 1), len(view)))
-            ids = self.stream.feed(view[place:end])
-            self.made.append(ids)
-            self.ids += len(ids)
-            self.at += end - place
-            place = end
-            if self.at - self.last >= STEP:
-                self.last = self.at
-                self.marks.append(Mark(self.at, self.ids, self.stream.pending, _state(self.stream)))
-        if not self.made:
-            self.made.append(np.empty(0, np.uint32))
-
-
 def _busy_error() -> RuntimeError:
     return RuntimeError("another thread is inside this session; give each thread a copy of its own")
 
@@ -415,25 +370,6 @@ def _spells_its_text(enc: Encoding, stream: Any) -> bool:
     if stream.allowed is not None and (stream.allowed.has_rules or shared_names(enc)):
         return False  # a name takes text beside it, or an id does not say which of its names it was
     return enc.pattern_engine in ("blocks", "none")  # the pattern of a table may drop text
-
-
-def _state(stream: Any) -> bytes:
-    state: bytes = stream.save_apart() if isinstance(stream, CoreStream) else stream.save()
-    return state
-
-
-def _stream_at(stream: Any, mark: Mark) -> Any:
-    if isinstance(stream, CoreStream):
-        loaded = stream.load_apart(mark.state, mark.at)
-    else:
-        loaded = stream.load(mark.state)
-    assert loaded, "a stream takes the states that it has saved"
-    return stream
-
-
-def _utf8(text: Text) -> memoryview:
-    """The bytes of a text, without a copy where they are there already. Surrogates are taken as encode() takes them."""
-    return memoryview(Utf8(text)).cast("B")
 
 
 def _common_beginning(left: Any, right: Any) -> int:

@@ -40,7 +40,7 @@ class Subjects:
         self.nfc = streamtok.Encoding("nfc", pat_str=streamtok.patterns.CL100K, normalizer=[("NFC",)], **ranks)
         self.table = streamtok.Encoding("table", pat_str=r"\w+|\W", **ranks)
         self.own_stream = self.own.stream_encoder()
-        self.stream, self.decoder = enc.stream_encoder(), enc.stream_decoder()
+        self.stream, self.decoder, self.cache = enc.stream_encoder(), enc.stream_decoder(), streamtok.PrefixCache(enc)
         self.batch, self.session = enc.batch_decoder(2), enc.session("é and more", max_bytes=100)
         self.stream.feed("hello wor")
         self.decoder.feed(enc.encode("🤗")[:1])
@@ -53,7 +53,7 @@ class Subjects:
 
     def state(self) -> object:
         held = (self.stream.getstate(), self.decoder.pending, self.session.text, self.session.ids.tolist())
-        return held, [self.batch.getstate(slot) for slot in range(2)]
+        return held, self.cache.stats()[3:], [self.batch.getstate(slot) for slot in range(2)]
 
 
 class Bad(NamedTuple):
@@ -339,6 +339,13 @@ A_BATCH_DECODER = [
     *(Bad({"slots": n}, ValueError, "write a number from 1 to") for n in (0, batch_decoder.MOST_SLOTS + 1)),
     Bad({"slots": 1, "errors": "strict"}, ValueError, "takes 'replace' and 'ignore'"),
 ]
+A_CACHE = [
+    *(Bad(lambda s, bad=bad: s.cache.encode(bad), TypeError, "expected str") for bad in (b"some words", 3, None)),
+    Bad(lambda s: s.cache.encode("some words " * 1_000 + NAME), ValueError, "disallowed special token"),
+    *(Bad(lambda s, bad=bad: s.cache.encode("x", salt=bad), TypeError, "write a str or bytes") for bad in (3, ["a"])),
+    Bad(lambda s: streamtok.PrefixCache(s.enc, max_bytes=-1), ValueError, "max_bytes=-1 is negative"),
+    Bad(lambda s: streamtok.PrefixCache(s.enc, max_bytes=1e6), TypeError, "max_bytes=1000000.0 is of type float"),
+]
 A_SESSION = [
     Bad(lambda s: s.session.append(f"a {NAME}"), ValueError, "disallowed special token"),
     Bad(lambda s: s.session.append(b"\xc3"), UnicodeDecodeError, "unexpected end"),
@@ -458,6 +465,7 @@ GROUPS: dict[str, tuple[list[Callable[[Subjects, Any], object]], list[Bad]]] = {
     "the state of a slot": (of("batch.setstate", 0), THE_STATE_OF_A_SLOT),
     "a batch decoder": (of("enc.batch_decoder"), A_BATCH_DECODER),
     "a session": ([itself], A_SESSION),
+    "a cache": ([itself], A_CACHE),
     "a micro-batcher": ([lambda s, more: MicroBatcher(s.enc, **more)], A_MICRO_BATCHER),
     "a vocabulary": (of("vocabulary"), A_VOCABULARY),
     "a path": (of("enc.from_file"), [Bad(no, TypeError, "str, bytes or os.PathLike") for no in (None, 3, [])]),

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 from streamtok._offsets import border_before, border_from, shared_names
-from streamtok.serving import session as sessions
+from streamtok.serving import marks
 
 EDITS = {"default": 200, "ci": 2_000, "long": 100_000}[oracle.PROFILE]
 END = "<|endoftext|>"
@@ -174,7 +174,7 @@ def test_random_changes_of_models(path, say):
 
 @pytest.mark.parametrize("step", [16, 100])
 def test_random_changes_with_marks_close_together(step, monkeypatch, say):
-    monkeypatch.setattr(sessions, "STEP", step)
+    monkeypatch.setattr(marks, "STEP", step)
     for name in oracle.FAMILIES:
         random_changes(oracle.ours(name), (name, step), EDITS, say)
 
@@ -200,19 +200,19 @@ def test_a_change_in_a_long_text_is_encoded_around_it(monkeypatch):
     text = oracle.topics().encode()
     session = enc.session(text)
     fed = []
-    feed = sessions._Run.feed
-    monkeypatch.setattr(sessions._Run, "feed", lambda run, data: fed.append(len(data)) or feed(run, data))
+    feed = marks.Run.feed
+    monkeypatch.setattr(marks.Run, "feed", lambda run, data: fed.append(len(data)) or feed(run, data))
     splice = session.replace(300_000, 300_001, "x")
-    assert sum(fed) < 3 * sessions.STEP
+    assert sum(fed) < 3 * marks.STEP
     assert len(splice.ids) - splice.same < 10
     fed.clear()
     session.update(session.text[:-3] + " and more")
-    assert sum(fed) < 3 * sessions.STEP
-    marks = sum(len(mark.state) + 200 for mark in session._now.marks)
-    assert marks < len(text) / 10
+    assert sum(fed) < 3 * marks.STEP
+    taken = sum(len(mark.state) + 200 for mark in session._now.marks)
+    assert taken < len(text) / 10
     while session.size > 5000:  # marks do not gather where text is taken away
         session.replace(1000, 3000, "")
-    assert len(session._now.marks) <= session.size // (sessions.STEP // 2) + 2
+    assert len(session._now.marks) <= session.size // (marks.STEP // 2) + 2
 
 
 def test_an_id_of_two_names():

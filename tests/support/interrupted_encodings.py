@@ -9,10 +9,12 @@ import tempfile
 from typing import Any
 
 import oracle
+from english import ENGLISH
 
 import streamtok
 
 END = "<|endoftext|>"
+TEXT = ENGLISH[:300].decode("latin-1") + " naïve café ☕ 日本語 \n\n  x"
 OWN_PATTERN = r"(?<=\w{3})b+|\w+|\s+(?!\S)|\s+|[^\w\s]+"  # the look-behind: the `regex` package splits
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import oracle
-from english import ENGLISH
 from interrupted import Row
-from interrupted_encodings import END, OWN_PATTERN, encodings, of_own_pattern, of_words, record_of_characters
+from interrupted_encodings import END, OWN_PATTERN, TEXT, encodings, of_own_pattern, of_words, record_of_characters
 from interrupted_files import file_rows
 from interrupted_gpu import SMALL as SMALL_GPU
 from interrupted_gpu import gpu_rows
+from interrupted_serving import cache_rows, session_rows
 from interrupted_threads import SMALL as SMALL_PARTS
 from interrupted_threads import thread_rows, training_rows
 
@@ -26,12 +26,10 @@ import streamtok
 from streamtok import registry
 from streamtok.gpu.stream import AutoStream, GpuStream
 from streamtok.patterns.splitter import PatternSplitter
-from streamtok.serving import MicroBatcher, session
+from streamtok.serving import MicroBatcher, marks
 
-SMALL: list[tuple[Any, str, Any]] = [(session, "STEP", 256), *SMALL_GPU, *SMALL_PARTS]
-"""As there; and sessions have marks."""
-
-TEXT = ENGLISH[:300].decode("latin-1") + " naïve café ☕ 日本語 \n\n  x"
+SMALL: list[tuple[Any, str, Any]] = [(marks, "STEP", 256), *SMALL_GPU, *SMALL_PARTS]
+"""As there; and texts have marks."""
 
 
 # ==== Streams ====
@@ -102,64 +100,6 @@ def stream_rows() -> list[Row]:
 
     rows.append(Row("PatternStream: feed", split, lambda stream: stream.feed("abb " * 30), split_future))
     rows.append(Row("PatternStream: flush", split, lambda stream: stream.flush(), split_future))
-    return rows
-
-
-# ==== Sessions ====
-
-
-def session_future(session: Any) -> object:
-    found = [session.ids.tolist(), session.text, session.size, session.text_offsets.tolist()]
-    for change in (
-        lambda: session.append(" and more"),
-        lambda: session.replace(8, 12, "other words"),
-        lambda: session.copy().append("x"),
-    ):
-        splice = change()
-        found += [splice.keep, splice.ids.tolist(), splice.same, session.ids.tolist()]
-    return found
-
-
-def session_rows() -> list[Row]:
-    rows = []
-    sessions_of = encodings() | {"longest match": None}  # the same class of stream as that of bytes
-    text = "".join(each if each.isascii() else "x" for each in TEXT * 2)
-    calls: dict[str, Callable[[Any], object]] = {
-        "append": lambda session: session.append(" some more text, and more"),
-        "append of much": lambda session: session.append(text),
-        "replace": lambda session: session.replace(20, 25, "somewhat"),
-        "replace at the end": lambda session: session.replace(400, 410, text[:300]),
-        "update": lambda session: session.update(text[:250] + "abc" + text[250:]),
-        "truncate": lambda session: session.truncate(40),
-        "copy": lambda session: session.copy(),
-        "pickle": pickle.dumps,
-    }
-    for name, enc in sessions_of.items():
-        if enc is None:
-            continue
-
-        def own(enc: Any = enc) -> Any:
-            session = enc.session(text[:300], allowed_special=set(), disallowed_special=())
-            session.append(text[300:])
-            return session
-
-        def branch(enc: Any = enc) -> Any:
-            return own(enc).copy()
-
-        for what, call in calls.items():
-            rows.append(Row(f"Session, {name}: {what}", own, call, session_future))
-        rows.append(Row(f"Session, {name}: append to a copy", branch, calls["append"], session_future))
-
-        def both(enc: Any = enc) -> Any:
-            session = own(enc)
-            return session, session.copy()
-
-        def both_futures(pair: Any) -> object:
-            return [session_future(each) for each in pair]
-
-        rows.append(
-            Row(f"Session, {name}: append, seen by a copy", both, lambda pair: pair[0].append(" xyz"), both_futures)
-        )
     return rows
 
 
@@ -453,6 +393,7 @@ def _stream_of_ids_rows(shared: Any, ids: list[int]) -> list[Row]:
 GROUPS: dict[str, Callable[[], list[Row]]] = {
     "streams": stream_rows,
     "sessions": session_rows,
+    "caches": cache_rows,
     "decoders": decoder_rows,
     "batchers": batcher_rows,
     "checks": check_rows,
