@@ -97,8 +97,9 @@ def _count(encoding: Encoding, source: Any, counts: list[_Count], options: Any, 
             move(reader.position(), before + this.tokens)
 
     # A small first step stops soon on a small limit; without one there is nothing to stop for.
-    size = 1 << 20 if limit is None else 64 << 10
-    this.bytes = encode_sources(encoding, source, emit, options, chunk_size=size, tick=tick).text_bytes
+    size, threads = (1 << 20, None) if limit is None else (64 << 10, 1)
+    done = encode_sources(encoding, source, emit, options, chunk_size=size, tick=tick, num_threads=threads)
+    this.bytes = done.text_bytes
 
 
 def _print(counts: list[_Count], encoding: str, by_file: bool, as_json: bool, exceeded: int | None) -> None:

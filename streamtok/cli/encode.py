@@ -52,9 +52,7 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
     option(
         "--threads",
         type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Threads that encode, with -o. The output is the same for every number.",
+        help="Threads that encode, with -o. The output is the same for every number.  [default: as many as help]",
     ),
     device_option("Where to encode, with -o; auto: the GPU where it is faster. The output is the same."),
     json_option("A JSON object: what was written, with -o; else a TEXT's ids, an object each."),
@@ -97,7 +95,7 @@ def _check_output(given: Given) -> None:
             "binary ids would garble the terminal: name a file with -o, or pipe the output",
         ),
         (given.carry, "--carry is for files of a format with columns: name one with -o"),
-        (given.threads > 1, "--threads is for files: name one with -o, or leave it out"),
+        ((given.threads or 1) > 1, "--threads is for files: name one with -o, or leave it out"),
     )
     in_file = ((format == "text", "--format text is for standard output: leave out -o, or write --format bin|npy"),)
     for is_wrong, why in on_stdout if given.output == "-" else in_file:
@@ -152,7 +150,9 @@ def _encode_to_stdout(encoding: Encoding, source: Any, form: str, dtype: str, op
     def tick(documents: Documents, reader: Reader) -> None:
         stdout.flush()
 
-    done = encode_sources(encoding, source, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick)
+    done = encode_sources(
+        encoding, source, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick, num_threads=1
+    )
     if form == "line":
         click.echo(" ".join(map(str, kept)))
     elif form == "json":

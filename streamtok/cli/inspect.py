@@ -53,7 +53,9 @@ def command(given: Given) -> None:
     view = _view(encoding, given.ids, given.as_json, given.color)
     tokens = Tokens(encoding, limit, view.show)
     chunk = _CHUNK if limit is None else _COUNTED_CHUNK
-    done = encode_sources(encoding, source, lambda ids, _ends: tokens.take(ids), options, chunk_size=chunk)
+    done = encode_sources(
+        encoding, source, lambda ids, _ends: tokens.take(ids), options, chunk_size=chunk, num_threads=1
+    )
     view.end()
     _print_totals(tokens, done.text_bytes, given.as_json)
 

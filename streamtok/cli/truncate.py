@@ -76,7 +76,9 @@ def _beginning(encoding: Any, source: Any, tokens: int, options: dict[str, Any])
     with opened.open() as reader:
         kept = _Kept(reader, opened.name)
         try:
-            encode_sources(encoding, kept, emit, Options("text", **options), chunk_size=_CHUNK, tick=tick)
+            encode_sources(
+                encoding, kept, emit, Options("text", **options), chunk_size=_CHUNK, tick=tick, num_threads=1
+            )
             is_whole = True
         except _Enough:
             is_whole = False

@@ -260,7 +260,13 @@ def _changes(found: Any, wanted: dict[str, Any]) -> Iterator[str]:
 
 
 def work(
-    spec: Spec, shard: Shard, *, encoding: Any = None, num_threads: int = 1, device: str = "cpu", worker: str = ""
+    spec: Spec,
+    shard: Shard,
+    *,
+    encoding: Any = None,
+    num_threads: int | None = 1,
+    device: str = "cpu",
+    worker: str = "",
 ) -> Outcome:
     """Make a shard, or find it finished. A source that is damaged or refused is an outcome.
 
@@ -374,7 +380,7 @@ def build(
         count = min(workers or cores(), len(job.shards))
         if count == 1:
             for place in job.order():
-                job.take(place, work(spec, job.shards[place], encoding=job.encoding))
+                job.take(place, work(spec, job.shards[place], encoding=job.encoding, num_threads=workers))
         else:
             _run_processes(job, count)
         return job.finish()

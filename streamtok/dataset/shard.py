@@ -42,7 +42,7 @@ def encode_shard(
     spec: Spec,
     *,
     encoding: Encoding | None = None,
-    num_threads: int = 1,
+    num_threads: int | None = None,
     device: str = "cpu",
 ) -> Manifest:
     """Encode a part of a source, or several sources, into the folder `destination`: its files, and beside them a
@@ -58,7 +58,7 @@ def encode_shard(
         destination: the folder.
         spec: vocabulary and options; its sources and output do not count.
         encoding: the encoding that `spec` names, if it is at hand.
-        num_threads: how many threads encode.
+        num_threads: how many threads encode, as for encode_file. The files do not depend on it.
         device: "cpu", "cuda", "cuda:N" or "auto", as for encode_file. The files do not depend on it.
 
     Raises:
@@ -168,7 +168,7 @@ def _finished(folder: str, name: str, seen: list[dict[str, Any]], inputs: dict[s
 
 
 def _run(
-    encoding: Encoding, sources: list[AnySource], target: str, spec: Spec, num_threads: int, device: str
+    encoding: Encoding, sources: list[AnySource], target: str, spec: Spec, num_threads: int | None, device: str
 ) -> tuple[EncodedFile, list[int]]:
     """The run of encode_file; and how many documents are of each source."""
 

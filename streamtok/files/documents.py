@@ -35,9 +35,6 @@ READERS: dict[str, type[DocumentReader]] = {
     "tar": TarReader,
 }
 
-# Parts are so many times as large where the threads read themselves: what Python does for a part is half as much then.
-_OWN_PARTS = 2
-
 
 class _Nothing(AnySource):
     """What a run stands in before its first source, and where all are done."""
@@ -71,7 +68,7 @@ class Documents(DocumentEncoder):
         self._parts: Parts | None = None
         is_shared = self.pipeline.num_threads > 1 and not any(self.template)
         if dtype is not None and is_shared and isinstance(self.coder, Coder):
-            self._parts = Parts(self.coder, self.matchers, _OWN_PARTS * self.part, dtype)
+            self._parts = Parts(self.coder, self.matchers, self.part, dtype)
         self._uncut = -1  # where no part could be cut off
         self._readers: dict[str, DocumentReader] = {}
         self.begin(_Nothing())

@@ -19,6 +19,7 @@ from .._batch import threads_for
 from .._device import check_device, file_chunk
 from ..disk.outputs import check_apart, files_of
 from ..errors import short_file_names, shown
+from ..native.steps import after_all
 from .documents import Documents, Tick
 from .finishing import taken
 from .formats import Format, RowFormat, format_named
@@ -53,6 +54,12 @@ __all__ = [
     "encode_sources",
 ]
 
+# Bytes of sources, as they lie on the disk, for each thread where nobody says how many there are. A thread takes slices
+# of 1 MB (_PART in encoder.py). It has none while the first is read, and none while the last one of another thread is
+# encoded: with four slices a thread that is a quarter of its time at most. To start and to end them takes 0.6 ms a run,
+# four slices take 12 ms and more.
+_LEAST_SHARE = 4 << 20
+
 
 @short_file_names
 def encode_file(
@@ -73,7 +80,7 @@ def encode_file(
     allowed_special: AllowedSpecial = frozenset(),
     disallowed_special: DisallowedSpecial = frozenset(),
     errors: str = "strict",
-    num_threads: int | None = 1,
+    num_threads: int | None = None,
     device: str = "cpu",
     add_special_tokens: bool = False,
     column: str | None = None,
@@ -109,8 +116,9 @@ def encode_file(
         disallowed_special: names that are refused; "all" for all that are not allowed. By default none is: what is
             not allowed is ordinary text.
         errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
-        num_threads: how many threads encode, up to the number of cores; None for as many as there are. The file does
-            not depend on it, and a run may be resumed with another number.
+        num_threads: how many threads encode, up to the number of cores; None for as many as help: one for each 4 MB of
+            the files as they lie on the disk. The file does not depend on it, and a run may be resumed with another
+            number.
         device: "cpu", "cuda", "cuda:N" or "auto", as for Encoding.encode_to_numpy. The file does not depend on it, and
             a run may be resumed on another.
         add_special_tokens: put the ids of the model's template around each document. The ids of one text are then made
@@ -131,7 +139,6 @@ def encode_file(
         streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
     check_device(device)
-    threads = threads_for(num_threads)
     options = Options(
         documents,
         key,
@@ -153,7 +160,18 @@ def encode_file(
     chosen = format_named(ids_format_to_write(os.fsdecode(dst)) if format is None else format)
     check_replaced(target, chosen, resume)
     run = file_run(
-        encoding, sources, target, chosen, dtype, index, options, chunk_size, journal_bytes, threads, device, progress
+        encoding,
+        sources,
+        target,
+        chosen,
+        dtype,
+        index,
+        options,
+        chunk_size,
+        journal_bytes,
+        num_threads,
+        device,
+        progress,
     )
     return run.run(resume)
 
@@ -168,7 +186,7 @@ def file_run(
     options: Options,
     chunk_size: int,
     journal_bytes: int,
-    num_threads: int,
+    num_threads: int | None,
     device: str,
     progress: Callable[[Progress], object] | None = None,
     is_shard: bool = False,
@@ -180,13 +198,21 @@ def file_run(
     and documents_of_sources() tells how many documents are of each source.
     """
     check_device(device)
+    threads = threads_of(num_threads, sources)
     passthrough = passthrough_of(options, sources)
     places = [(source.name, source.where()) for source in sources]
     sink = open_sink(target, format, format.choose_dtype(encoding, dtype), index, passthrough, places, is_shard)
-    run_on = device_for(encoding, device, sources, num_threads)
+    run_on = device_for(encoding, device, sources, threads)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
-    return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, num_threads, run_on, is_shard)
+    return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on, is_shard)
+
+
+def threads_of(num_threads: int | None, sources: list[AnySource]) -> int:
+    """How many threads encode these sources where a caller asks for so many. Raises ValueError below 1."""
+    if num_threads is None:
+        num_threads = max(1, sum(source.bytes_on_disk() for source in sources) // _LEAST_SHARE)
+    return threads_for(num_threads)
 
 
 def open_sink(
@@ -239,6 +265,7 @@ def encode_sources(
     chunk_size: int = 1 << 20,
     tick: Tick | None = None,
     wants_ends: bool = False,
+    num_threads: int | None = None,
 ) -> Documents:
     """Encode `src` without a file.
 
@@ -251,6 +278,7 @@ def encode_sources(
         chunk_size: bytes of text that are read at a time.
         tick: called with the Documents and the reader after each chunk.
         wants_ends: False leaves the arrays of ends empty.
+        num_threads: as for encode_file(). emit is called by the calling thread, in the order of the text.
 
     Returns:
         The Documents; its `documents` and `text_bytes` are the totals.
@@ -259,11 +287,17 @@ def encode_sources(
         OSError: a source cannot be read.
         ValueError: text that is refused.
     """
-    documents = Documents(encoding, emit, options, wants_ends=wants_ends)
-    for source in options.sources_of(src):
-        documents.begin(source)
-        documents.encode_source(source, chunk_size, tick)
-    return documents
+    sources = options.sources_of(src)
+    documents = Documents(encoding, emit, options, threads_of(num_threads, sources), wants_ends=wants_ends)
+
+    def encode() -> Documents:
+        for source in sources:
+            documents.begin(source)
+            documents.encode_source(source, chunk_size, tick)
+        documents.settle()
+        return documents
+
+    return after_all(encode, documents.pipeline.close)
 
 
 def target_of(dst: Path) -> str:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _WORTH_IT = 4  # parts for each thread: with fewer, what waits at both ends takes longer than is gained
 
+# Parts are up to so many times as large as what a thread is handed of other sources: what Python does for a part is
+# half as much then.
+_LARGEST = 2
+
 # Bytes searched for a cut, first and then: they are read twice.
 _WINDOWS = (1 << 12, 1 << 16)
 
@@ -54,19 +58,25 @@ def read_part(file: int, start: int, buffer: memoryview) -> None:
 
 
 class Parts:
-    """Makes the parts of files, of about `size` bytes each, for an output with ids of this dtype."""
+    """Makes the parts of files, of about `size` bytes each, for an output with ids of this dtype. least: bytes of a
+    part where the file has no more than a few for each thread."""
 
-    def __init__(self, coder: Coder, matchers: NamePair, size: int, dtype: np.dtype[Any]) -> None:
-        self._coder, self._matchers, self.size, self._dtype = coder, matchers, size, dtype
+    def __init__(self, coder: Coder, matchers: NamePair, least: int, dtype: np.dtype[Any]) -> None:
+        self._coder, self._matchers, self._dtype = coder, matchers, dtype
+        self.size = self._least = least
         self._texts = Buffers()
         self._idle = Idle()  # Part objects whose ids were written
 
     def are_worth_it(self, source: object, reader: Reader, offset: int, num_threads: int) -> bool:
-        """Whether the rest of a source is a plain file long enough for all threads."""
+        """Whether the rest of a source is a plain file long enough for all threads. If so, its parts have the size that
+        gives each thread enough of them."""
         if not isinstance(source, PathSource) or not source.is_local or not reader.is_plain or source.size is None:
             return False
-        enough = _WORTH_IT * num_threads * self.size
-        return disk.places_are_free and sys.byteorder == "little" and source.size - offset >= enough
+        size = min((source.size - offset) // (_WORTH_IT * num_threads), _LARGEST * self._least)
+        if not disk.places_are_free or sys.byteorder != "little" or size < self._least:
+            return False
+        self.size = size
+        return True
 
     def next_cut(self, file: int, start: int) -> int | None:
         """Where the part that begins at `start` may end; None where no such place is near."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gzip
+import io
 import itertools
 import json
 import os
@@ -25,17 +26,18 @@ from longest_match import BYTES
 import streamtok
 from streamtok import _batch as batch
 from streamtok import disk
-from streamtok.files import encode_file, encoder, in_order, readers
+from streamtok.files import Options, encode_file, encode_sources, encoder, in_order, readers
 
-THREADS = (2, 3, 8, 64)
+THREADS = (2, 3, 8, 64, None)
 
 
 @pytest.fixture(autouse=True)
 def tiny_parts(monkeypatch):
-    """Parts of a few bytes, and as many threads as asked for."""
+    """Parts of a few bytes, and as many threads as asked for; where nobody asks, one for each 2,000 bytes."""
     monkeypatch.setattr(encoder, "_PART", 64)
     monkeypatch.setattr(readers, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "cores", lambda: 64)
+    monkeypatch.setattr(streamtok.files.encode, "_LEAST_SHARE", 2000)
 
 
 def nasty_bytes(rng: random.Random, size: int, faults: bool) -> bytes:
@@ -71,7 +73,7 @@ def written(enc, dst, **options):
 
 
 def assert_threads_do_not_matter(enc, rng, **options) -> None:
-    want = written(enc, "out.bin", **options)
+    want = written(enc, "out.bin", num_threads=1, **options)
     for n in rng.sample(THREADS, 2):
         assert written(enc, "out.bin", num_threads=n, **options) == want, (n, options)
 
@@ -139,7 +141,7 @@ def test_threads_share_text_of_longest_match_without_cuts(seed, tmp_path, monkey
             if at.bytes_read >= stop:
                 raise Crash
 
-        want = written(enc, "out.bin", src="text.txt", **options, **special)
+        want = written(enc, "out.bin", num_threads=1, src="text.txt", **options, **special)
         with contextlib.suppress(Crash, ValueError):
             encode_file(enc, "text.txt", "out.bin", num_threads=3, progress=progress, **options, **special)
             os.unlink("out.bin")
@@ -153,7 +155,7 @@ def test_a_part_that_cannot_be_read_or_written(name, here, monkeypatch):
     """Each call fails in turn: the error names the file, and a later run goes on from what was kept."""
     enc = oracle.ours("r50k_base")
     pathlib.Path("long.txt").write_bytes(ENGLISH[:6000] * 2)
-    want, real, failed = written(enc, "out.bin", src="long.txt"), getattr(disk, name), 0
+    want, real, failed = written(enc, "out.bin", num_threads=1, src="long.txt"), getattr(disk, name), 0
     for index in range(0, 400, 5):
         left = [index]
 
@@ -183,7 +185,7 @@ def test_parts_are_written_in_any_order_and_end_in_theirs(here, monkeypatch):
     """Threads are held up at random, so that parts are ready, and wait for their places, in every order."""
     enc, rng, real = oracle.ours("o200k_base"), random.Random(5), disk.os_preadv
     pathlib.Path("long.txt").write_bytes(ENGLISH[:9000] + TEXT)
-    want = written(enc, "out.bin", src="long.txt")
+    want = written(enc, "out.bin", num_threads=1, src="long.txt")
 
     def late(*arguments):
         time.sleep(rng.random() / 500)
@@ -206,6 +208,53 @@ def test_a_file_that_becomes_shorter_while_its_parts_are_read(here, monkeypatch)
     monkeypatch.setattr(disk, "os_preadv", cut)
     with pytest.raises(OSError, match=r"became shorter|changed while it was read"):
         encode_file(enc, "long.txt", "out.bin", num_threads=2)
+
+
+@pytest.mark.parametrize("kind", ["text", "lines"])
+def test_sources_are_emitted_in_order_by_the_calling_thread(kind, here):
+    enc, rng = oracle.ours("o200k_base"), random.Random(kind)
+    options, caller = Options(kind, append_eot=True), threading.get_ident()
+    for turn in range(20):
+        names = [f"{index}.txt" for index in range(rng.randint(1, 3))]
+        for name in names:
+            pathlib.Path(name).write_bytes(nasty_bytes(rng, rng.choice((0, 50, 4000)), faults=turn % 4 == 0))
+
+        def run(num_threads, names=names):
+            ids, behind = [], []
+
+            def emit(some, ends):
+                assert threading.get_ident() == caller
+                behind.extend(len(ids) + ends)
+                ids.extend(some.tolist())
+
+            try:
+                done = encode_sources(
+                    enc, names, emit, options, chunk_size=300, wants_ends=True, num_threads=num_threads
+                )
+            except ValueError as error:
+                return type(error), str(error)
+            return ids, behind, done.documents, done.text_bytes
+
+        want, before = run(1), threading.active_count()
+        for num_threads in (3, None):
+            assert run(num_threads) == want
+        assert threading.active_count() == before
+
+
+def test_the_default_number_of_threads_goes_by_the_bytes_of_all_sources(here, monkeypatch):
+    monkeypatch.setattr(streamtok.files.encode, "_LEAST_SHARE", 4 << 20)
+    for size in (1 << 10, 3 << 20, 9 << 20):
+        with open(f"{size}.txt", "wb") as file:
+            file.truncate(size)
+
+    def threads(*sizes, asked=None):
+        sources = Options().sources_of([f"{size}.txt" for size in sizes])
+        return streamtok.files.encode.threads_of(asked, sources)
+
+    assert [threads(1 << 10), threads(3 << 20), threads(9 << 20)] == [1, 1, 2]
+    assert threads(*[3 << 20] * 8) == 6 and threads(*[9 << 20] * 40) == 64
+    assert threads(1 << 10, asked=5) == 5 and threads(*[9 << 20] * 40, asked=1) == 1
+    assert Options().sources_of(io.BytesIO(b"x" * 100))[0].bytes_on_disk() == 0  # then one thread
 
 
 def test_json_lines_and_their_errors(here):
@@ -234,9 +283,9 @@ def test_stretches_without_a_cut(here, filler):
 
 @pytest.mark.parametrize("run", RUNS)
 def test_resuming_with_another_number_of_threads(enc, here, run):
-    encode(enc, run, "expected")
+    encode(enc, run, "expected", num_threads=1)
     wanted = pathlib.Path("expected").read_bytes()
-    for first, then in ((1, 3), (3, 1), (8, 2), (3, 3)):
+    for first, then in ((1, 3), (3, 1), (8, 2), (3, 3), (None, None)):
         resumed = 0
         for stop in range(200, 6000, 450):
 
@@ -311,7 +360,8 @@ def test_one_thread_starts_none(enc, here, monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", noted)
     encode(enc, num_threads=1)
-    encode(enc)
+    monkeypatch.setattr(streamtok.files.encode, "_LEAST_SHARE", 4 << 20)
+    encode(enc)  # a small file
     assert set(started) <= {"Lease._watch"}
 
 
@@ -325,20 +375,20 @@ _KILLED = """
 import os, pathlib, random, signal, sys, time, streamtok
 from streamtok import _batch as batch, disk
 from streamtok.files import encoder
-from streamtok.files import encode_file
-encoder._PART = 2048
+from streamtok.files import encode, encode_file
+encoder._PART, encode._LEAST_SHARE = 2048, 100_000
 batch.cores = lambda: 4
 enc, rng = streamtok.get_encoding("r50k_base"), random.Random(5)
 options = {"src": "in.txt", "chunk_size": 4096, "journal_bytes": 20_000}
 began = time.monotonic()
-encode_file(enc, dst="whole", **options)
+encode_file(enc, dst="whole", num_threads=1, **options)
 whole, wanted = time.monotonic() - began, pathlib.Path("whole").read_bytes()
 killed = 0
 while killed < int(sys.argv[1]):
     child = os.fork()
     if child == 0:
         try:
-            encode_file(enc, dst="out.bin", resume=True, num_threads=rng.choice((1, 2, 4)), **options)
+            encode_file(enc, dst="out.bin", resume=True, num_threads=rng.choice((1, 2, 4, None)), **options)
         finally:
             os._exit(0 if os.path.exists("out.bin") else 1)
     rng.random()
