@@ -19,7 +19,7 @@ VOCABULARIES = [ROOT / "streamtok" / "vocab" / f"{name}.stv" for name in ("cl100
 HARNESSES = (
     "feed",
     "state",
-    "names",
+    "special_tokens",
     "cutter",
     "decode",
     "merge",

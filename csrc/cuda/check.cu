@@ -66,7 +66,7 @@ ST_INLINE void st_note_name(const st_job *job, const st_name_set *set, uint64_t 
         job->found[number] = at << 16 | (set->before + name - 1);
 }
 
-/* Notes the longest name at each of the starts that the node at `at` gives up (special/names.h), if the start is in front of
+/* Notes the longest name at each of the starts that the node at `at` gives up (special/special_tokens.h), if the start is in front of
  * `last`. */
 ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_t node, uint64_t at, uint64_t last)
 {

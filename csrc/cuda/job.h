@@ -21,7 +21,7 @@
 #include "cut/cut_rule.h"
 #include "longest/cell.h"
 #include "vocab/piece_entry.h"
-#include "special/names_node.h"
+#include "special/special_tokens_node.h"
 
 #define ST_MARK_BEGIN 0x80u /* a passage begins with this block; the low bits are the bytes of text in it */
 #define ST_MARK_ID 0xFFu
@@ -73,7 +73,7 @@ typedef struct st_counts {
     uint32_t done;              /* 0; in `report` 1 once all that a short text's launch writes can be read by the host */
 } st_counts;
 
-/* A set of names as special/names.h has it. */
+/* A set of names as special/special_tokens.h has it. */
 typedef struct st_name_set {
     const st_special_node *nodes;
     const uint32_t *depth, *place, *name;

@@ -3,13 +3,13 @@
  *
  * Stop strings: the one that ends first counts; of several that end at one place, the longest. A string that another one lies in,
  * but for its end, can never end first, and has to be left out of the set. In what is left no string begins another one. So the
- * leftmost name (special/names.h) is the one that ends first, and it is known as soon as its last byte is there.
+ * leftmost name (special/special_tokens.h) is the one that ends first, and it is known as soon as its last byte is there.
  *
  * Thread rule: one call at a time for a decoder, and for a scratch. */
 #ifndef ST_DECODERS_DECODER_H
 #define ST_DECODERS_DECODER_H
 
-#include "special/names.h"
+#include "special/special_tokens.h"
 #include "text/chunk.h"
 #include "vocab/decode.h"
 

@@ -1,6 +1,6 @@
 /* cutter.h - cuts a text at the names of added tokens, as Hugging Face's tokenizers does it, across chunks.
  *
- * Names are found as in special/names.h. Then, for each one that is found (ST_NAME_... in names.h):
+ * Names are found as in special/special_tokens.h. Then, for each one that is found (ST_NAME_... in special_tokens.h):
  *   - one that stands ALONE is dropped where a character of a word is beside it, and its text is ordinary text;
  *   - one that takes white space on its LEFT takes all of it that no name in front has taken, and so on its RIGHT. The white space
  *     on the right still counts as text in which the next name may begin; if one begins there, the text goes on behind that name.
@@ -15,7 +15,7 @@
 #define ST_SPECIAL_CUTTER_H
 
 #include "base/buffer.h"
-#include "special/names.h"
+#include "special/special_tokens.h"
 
 /* Where text and names go, in order. */
 typedef struct st_cutter_sink {

@@ -2,7 +2,7 @@
 #ifndef ST_SPECIAL_DISALLOWED_H
 #define ST_SPECIAL_DISALLOWED_H
 
-#include "special/names.h"
+#include "special/special_tokens.h"
 #include "text/chunk.h"
 
 typedef struct st_watch {

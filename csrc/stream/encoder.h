@@ -1,6 +1,6 @@
 /* The encoder: text cut anywhere -> ids. feed() returns the ids that no later text can change, flush() the rest.
  *
- *     text (text/chunk.h) -> special tokens (special/names.h) -> pieces (split/scan.h)
+ *     text (text/chunk.h) -> special tokens (special/special_tokens.h) -> pieces (split/scan.h)
  *     -> ids (lookup/encode_pieces.h, vocab/open.h)
  *
  * Where the text is normalized, or names have rules of their own, that comes first (stream/front.h); `allowed` then holds the names
@@ -16,7 +16,7 @@
 #define ST_STREAM_ENCODER_H
 
 #include "special/disallowed.h"
-#include "special/names.h"
+#include "special/special_tokens.h"
 #include "split/scan.h"
 #include "stream/front.h"
 #include "stream/gather.h"

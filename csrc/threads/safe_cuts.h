@@ -21,7 +21,7 @@
 #include "base/buffer.h"
 #include "cut/cuts.h"
 #include "normal/normalizer.h"
-#include "special/names.h"
+#include "special/special_tokens.h"
 #include "split/pattern.h"
 
 typedef struct st_cut_rules {

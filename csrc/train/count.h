@@ -6,7 +6,7 @@
 #ifndef ST_TRAIN_COUNT_H
 #define ST_TRAIN_COUNT_H
 
-#include "special/names.h"
+#include "special/special_tokens.h"
 #include "split/scan.h"
 #include "text/utf8_check.h"
 #include "train/table.h"

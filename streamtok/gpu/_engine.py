@@ -25,8 +25,8 @@ from ._job import (
     TILE,
     place_in,
 )
-from ._names import Sought
 from ._short import OF_ONE_TEXT, ShortCall
+from ._special_tokens import Sought
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ._text import DeviceText, ShortText, bytes_in_blocks
 from ._waiting import Steps, complete

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .._protocols import DeviceArray, Encoding, HostArray
     from ..native.launch import TextLaunch
     from ._device import CudaDevice
-    from ._names import Names
+    from ._special_tokens import Names
 
 _WORTH_A_ROOM = 1 << 16
 """Bytes of ids that are copied to memory which an earlier result has left. numpy keeps smaller pieces itself."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..native.texts import HasSurrogates, Texts
 from ._job import BLOCK
-from ._names import Names
+from ._special_tokens import Names
 
 if TYPE_CHECKING:
     from .._protocols import DeviceArray, Places

@@ -15,9 +15,9 @@ from ._errors import NotForDevice
 from ._job import BLOCK
 from ._lane import PINNED
 from ._launch import OneLaunch, Station
-from ._names import cut_at
 from ._normal import made_normal, made_ready
 from ._pieces import Slice
+from ._special_tokens import cut_at
 from ._text import DeviceText, bytes_in_blocks, pack, starts_of
 from ._waiting import Steps, complete, ended
 

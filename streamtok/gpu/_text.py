@@ -14,7 +14,7 @@ from ._job import BLOCK, PACKING, PASSAGE_ID
 if TYPE_CHECKING:
     from .._protocols import ArrayCoder, DeviceArray, HostArray, Places
     from ._device import CudaDevice
-    from ._names import Names
+    from ._special_tokens import Names
 
 
 @dataclasses.dataclass

@@ -23,9 +23,9 @@ from ._errors import explained
 from ._fits import family_or_reason, modules_for
 from ._launch import Station
 from ._memory import LEAST_SLICE, slice_for
-from ._names import KeptNames
 from ._pieces import cut_device, host_slices, own_rows, slices, utf8_of
 from ._slot import Slot
+from ._special_tokens import KeptNames
 from ._text import Request
 from ._waiting import complete
 from .ids.decode import Kernels

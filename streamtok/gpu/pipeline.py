@@ -24,10 +24,10 @@ from ._errors import DeviceError, explained
 from ._fits import modules_for
 from ._lane import PINNED
 from ._launch import Station
-from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, leave_in_peace, row_starts_of, run_in_order
 from ._pieces import host_slices
 from ._slot import Slot
+from ._special_tokens import KeptNames
 from ._text import Request
 from .encoder import family_for, ordinal_of
 

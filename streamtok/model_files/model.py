@@ -19,10 +19,10 @@ from ..native.normal import Normalizer
 from ..native.steps import lazy
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage
+from .added_tokens import AddedTokens
 from .description import AddedToken, Description, Pieces, Sentence
 from .field import Field
 from .kinds import read_kind
-from .names import AddedNames
 from .read_parts import read_added, read_normalizers, read_template
 from .read_rows import read_padding, read_truncation
 
@@ -75,10 +75,10 @@ class Model:
         return steps[:middle], steps[middle:]
 
     @lazy
-    def added_names(self) -> AddedNames:
+    def added_names(self) -> AddedTokens:
         """What finds added tokens in texts."""
         keeps_names = any(isinstance(step, Sentence) for step in self.parts.normalizers)
-        return AddedNames(self.parts.added, *self._steps, self.name, keeps_names)
+        return AddedTokens(self.parts.added, *self._steps, self.name, keeps_names)
 
     @property
     def stages(self) -> tuple[Stage, ...] | None:

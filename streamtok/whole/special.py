@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _KEPT = 64
 
-# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special/names.h). A larger set is kept
-# alone.
+# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special/special_tokens.h). A larger set
+# is kept alone.
 _BYTES_KEPT = 4 << 20
 
 

@@ -2,7 +2,7 @@
  *
  *     fuzz_feed.c    cut texts against whole ones, engine against engine, special names, copies, failing allocations
  *     fuzz_state.c   saved states of an encoder: true ones go on, damaged ones are refused or harmless
- *     fuzz_names.c   special names of any bytes, against a search that compares names
+ *     fuzz_special_tokens.c   special names of any bytes, against a search that compares names
  *     fuzz_cutter.c  added tokens with flags, against their definition
  *     fuzz_decode.c  ids to bytes
  *     fuzz_merge.c   words merged side by side, tier against reference

@@ -16,8 +16,8 @@ from test_gpu_kernels import hard_text
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open, _select, stream
-from streamtok.gpu._names import Names
 from streamtok.gpu._shapes import Module
+from streamtok.gpu._special_tokens import Names
 from streamtok.gpu._text import Request
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")

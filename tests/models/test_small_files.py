@@ -13,7 +13,7 @@ import oracle
 import pytest
 
 from streamtok import Encoding, VocabularyError
-from streamtok.model_files.names import MOST_LATE_BYTES
+from streamtok.model_files.added_tokens import MOST_LATE_BYTES
 from streamtok.model_files.read_parts import MOST_TEMPLATE
 
 

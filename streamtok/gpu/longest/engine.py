@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...native.pattern import Pattern
     from ...native.vocab import Vocab
     from .._device import CudaDevice
-    from .._names import Sought
+    from .._special_tokens import Sought
     from .._text import DeviceText, ShortText
 
 WALK_STRETCH = 31 * LANE_BYTES

@@ -4,7 +4,7 @@ from .base cimport st_status
 from .text cimport st_segments, st_text_stage
 
 
-cdef extern from "special/names.h" nogil:
+cdef extern from "special/special_tokens.h" nogil:
     ctypedef struct st_special_node:
         uint32_t fail, bits
     ctypedef struct st_special_edge:

@@ -8,18 +8,18 @@
  * byte is read once and each start given up once, whatever the names.
  *
  * Nodes of short prefixes, where ordinary text spends its time, have a ROW: the next node for every byte. There a step is one
- * look-up, without a branch on the text. Text that begins names everywhere is read in several places at once (names_heads.c).
+ * look-up, without a branch on the text. Text that begins names everywhere is read in several places at once (special_tokens_heads.c).
  *
  * Memory: at most 33 bytes for each byte of the names, up to 72 more for each name, and 70 KB. Building takes twice that memory,
  * and time in proportion to the bytes.
  * Thread rule: immutable once built, any number of readers. */
-#ifndef ST_SPECIAL_NAMES_H
-#define ST_SPECIAL_NAMES_H
+#ifndef ST_SPECIAL_TOKENS_H
+#define ST_SPECIAL_TOKENS_H
 
 #include <stddef.h>
 
 #include "base/status.h"
-#include "special/names_node.h"
+#include "special/special_tokens_node.h"
 
 /* What a name takes of the text around it, and where it counts (special/cutter.h has the rules). */
 enum {

@@ -1,6 +1,6 @@
-/* names_node.h - the automaton of names (names.h), as the CPU and the GPU read it. */
-#ifndef ST_SPECIAL_NAMES_NODE_H
-#define ST_SPECIAL_NAMES_NODE_H
+/* special_tokens_node.h - the automaton of names (special_tokens.h), as the CPU and the GPU read it. */
+#ifndef ST_SPECIAL_TOKENS_NODE_H
+#define ST_SPECIAL_TOKENS_NODE_H
 
 #include "base/portable.h"
 

@@ -261,7 +261,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 void harness_close(void)
 {
     st_vocab_free(vocab);
-    printf("fuzz_names: %llu sets, %llu texts, %llu feeds, %llu names found, %llu texts refused, %llu failed allocations: no "
+    printf("fuzz_special_tokens: %llu sets, %llu texts, %llu feeds, %llu names found, %llu texts refused, %llu failed allocations: no "
            "difference\n",
            (unsigned long long)counts.sets, (unsigned long long)counts.texts, (unsigned long long)counts.feeds,
            (unsigned long long)counts.names, (unsigned long long)counts.refused,

@@ -1,6 +1,6 @@
 """What names of special tokens cost: nanoseconds a byte above the same text without names, by sets of names.
 
-    python benchmarks/encode/bench_names.py [--size BYTES]
+    python benchmarks/encode/bench_special_tokens.py [--size BYTES]
 
 Most sets are made to be slow: names begin everywhere in the text, and none or hardly any is complete. The last two are
 ordinary ones. Times are the least of several, of this process's own CPU.

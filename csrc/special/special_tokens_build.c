@@ -1,4 +1,4 @@
-#include "special/names.h"
+#include "special/special_tokens.h"
 
 #include <string.h>
 

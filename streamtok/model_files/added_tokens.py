@@ -21,7 +21,7 @@ _WORK = 1 << 22
 """Characters of beginnings of tokens that are compared to find out whether all tokens can be sought at once."""
 
 
-class AddedNames:
+class AddedTokens:
     """The added tokens of a model.
 
     The reference seeks those with "normalized": false in the text first, then the others in what lies between, once
