@@ -13,7 +13,7 @@ from ._batch import map_shares, shares, threads_for
 from ._checks import id_array, id_rows
 from ._stream import StreamDecoder
 from .errors import at_row, raise_of_row, unknown_handler_error
-from .native.spelled import SpelledStream
+from .native.rule_decoder import RuleDecoderStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def decode(
             if found is not None:
                 return found
         if self._spelling is not None:
-            return SpelledStream(self._spelling, self._decoder, errors, skip_special_tokens).text_of(tokens)
+            return RuleDecoderStream(self._spelling, self._decoder, errors, skip_special_tokens).text_of(tokens)
         return self._decoder.to_text(tokens, errors, skip_special_tokens)
     except LookupError as error:
         raise _named(error, errors) from None

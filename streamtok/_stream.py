@@ -11,7 +11,7 @@ from ._checks import single_id
 from ._identity import stream_fingerprint
 from .errors import stream_busy_error, unknown_handler_error
 from .native.decode import CoreStreamDecoder
-from .native.spelled import SpelledStream
+from .native.rule_decoder import RuleDecoderStream
 from .native.steps import Alone
 
 TYPE_CHECKING = False
@@ -304,11 +304,11 @@ class StreamDecoder:
         except LookupError:
             raise unknown_handler_error(errors) from None
         decoder, spelling = encoding._decoder, encoding._spelling
-        self._core: CoreStreamDecoder | SpelledStream
+        self._core: CoreStreamDecoder | RuleDecoderStream
         if spelling is None:
             self._core = CoreStreamDecoder(decoder, errors, skip_special_tokens, single_id)
         else:
-            self._core = SpelledStream(spelling, decoder, errors, skip_special_tokens, single_id)
+            self._core = RuleDecoderStream(spelling, decoder, errors, skip_special_tokens, single_id)
         StreamDecoder.feed.__set__(self, self._core.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:

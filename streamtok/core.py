@@ -91,7 +91,7 @@ class Encoding:
     __slots__ = ("__dict__", "__weakref__", "_coder", "_decoder", "_default_matchers", "_plain", "_spelling")
 
     _model: Model | None = None  # where it comes from a model's file
-    _spelling: Any  # a model_files.spelling.Spelling, where tokens are not the bytes of text; else None
+    _spelling: Any  # a model_files.decoder_rules.RuleDecoder, where tokens are not the bytes of text; else None
     _template: Template = ((), ())
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS
@@ -300,7 +300,7 @@ class Encoding:
         self._special_token_values = set(special_tokens.values())
         skipped = self._special_token_values if self._model is None else self._model.added_names.skipped
         self._decoder = Decoder(vocab, skipped, id_array)
-        self._spelling = special.spelling_of(self._model)
+        self._spelling = special.rule_decoder_of(self._model)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see _device.py
@@ -432,7 +432,7 @@ class Encoding:
 
     _token_lengths = lazy(facts.token_lengths)
     _token_table = lazy(methods.made_token_table)
-    _spellings = lazy(methods.made_spellings)
+    _tokens_by_bytes = lazy(methods.made_tokens_by_bytes)
 
     # ==== Facts ====
 

@@ -20,7 +20,7 @@ from .outputs import check_sources, ids_dtype, open_input, open_output, usage
 
 if TYPE_CHECKING:
     from ..core import Encoding
-    from ..model_files.spelling import Begun
+    from ..model_files.decoder_rules import Begun
 
 _OPENED = frozenset(IDS_FORMATS) - {"bin", "npy", "nanogpt"}  # by readers that take a path
 _CHUNK = 64 << 10  # bytes read at a time
@@ -53,7 +53,7 @@ def command(given: Given) -> None:
     unless a file has that name. A FILE is what encode wrote, or integers separated by white space or commas. The bytes
     written are those that were encoded.
     """
-    from ..model_files.spelling import Begun, last_bytes
+    from ..model_files.decoder_rules import Begun, last_bytes
 
     arguments = given.arguments or ("-",)
     if given.output != "-":
@@ -129,7 +129,7 @@ class _Source:
 def bytes_of(encoding: Encoding, place: Begun, ids: Any, position: int) -> tuple[bytes, Begun]:
     """bytes_behind() of ids that stand behind `position` others. Raises ValueError naming the id that the encoding
     lacks."""
-    from ..model_files.spelling import bytes_behind
+    from ..model_files.decoder_rules import bytes_behind
 
     try:
         return bytes_behind(encoding, place, ids)

@@ -148,7 +148,7 @@ class _Ids:
 
     def decoded(self, column: Column) -> Iterator[bytes]:
         """The text of the ids, which go into the column of their encoding."""
-        from ..model_files.spelling import Begun, last_bytes
+        from ..model_files.decoder_rules import Begun, last_bytes
 
         if self._dataset is not None:
             from ..dataset.reading import encoding_of

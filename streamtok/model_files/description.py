@@ -10,7 +10,7 @@ from ..native.checksum import digest
 from ..patterns import table_of
 from ..patterns.compile import compile_matches
 from ..patterns.compose import Stage
-from .spelling import Spelled
+from .decoder_rules import DecoderRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,7 +222,7 @@ class Kind:
         """What `pre_tokenizer` does to text behind the normalizers: all normalizers, and how it splits text then."""
         raise NotImplementedError
 
-    def decoder(self, field: Field) -> Spelled | None:
+    def decoder(self, field: Field) -> DecoderRules | None:
         """What `decoder` does; None where the bytes of tokens are joined."""
         raise NotImplementedError
 
@@ -283,7 +283,7 @@ class Description:
     model: Kind
     behind: int = 0
     """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""
-    spelled: Spelled | None = None
+    decoder_rules: DecoderRules | None = None
     """How ids become text again; None where the bytes of tokens are joined."""
     truncation: dict[str, Any] | None = None
     padding: dict[str, Any] | None = None
@@ -296,7 +296,7 @@ class Description:
         known = [(name, getattr(self, name)) for name in ("normalizers", "stages", "added", "template")]
         model = self.model
         known += [("ignore_merges", model.ignore_merges), ("behind", self.behind), ("by_bytes", model.by_bytes)]
-        known += [("spelled", self.spelled), ("words", None if model.has_merges else model)]
+        known += [("spelled", self.decoder_rules), ("words", None if model.has_merges else model)]
         return f"Parts({', '.join(f'{name}={value!r}' for name, value in known)})"
 
 

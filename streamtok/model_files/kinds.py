@@ -19,6 +19,7 @@ from ..native.merges import SILENT
 from ..patterns import table_of
 from ..patterns.compiled import NotCompilable
 from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
+from .decoder_rules import DecoderRules
 from .description import (
     AddedToken,
     Description,
@@ -34,9 +35,8 @@ from .description import (
     Strip,
 )
 from .field import Field
-from .read_decoder import read_spelling
+from .read_decoder import read_decoder
 from .read_parts import kind_name, read_metaspace, read_stage, steps
-from .spelling import Spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,9 +186,9 @@ class BytePairs(Pairs):
             raise field.refused("a step behind ByteLevel and ignore_merges together are not supported")
         return normalizers + made, stages
 
-    def decoder(self, field: Field) -> Spelled | None:
-        spelled = read_spelling(field)
-        return None if spelled == Spelled(has_letters=True) and not (self.prefix or self.suffix) else spelled
+    def decoder(self, field: Field) -> DecoderRules | None:
+        rules = read_decoder(field)
+        return None if rules == DecoderRules(has_letters=True) and not (self.prefix or self.suffix) else rules
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         rules = byte_rules(parts.stages)
@@ -351,8 +351,8 @@ class Characters(_OfCharacters, Pairs):
     """BPE over characters. One that is no token becomes tokens of bytes, as SentencePiece has it, an unknown one, or
     nothing."""
 
-    def decoder(self, field: Field) -> Spelled:
-        return read_spelling(field)
+    def decoder(self, field: Field) -> DecoderRules:
+        return read_decoder(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         if not self.fallback or not any(tokens.of_bytes):
@@ -430,8 +430,8 @@ class Words(_OfCharacters):
     prefix: str
     has_merges = False
 
-    def decoder(self, field: Field) -> Spelled:
-        return read_spelling(field)
+    def decoder(self, field: Field) -> DecoderRules:
+        return read_decoder(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         return tokens.pack_words(self.unknown, self.most, self.prefix), ()
@@ -447,8 +447,8 @@ class WholeWords(_OfCharacters):
     unknown: str
     has_merges = False
 
-    def decoder(self, field: Field) -> Spelled:
-        return read_spelling(field)
+    def decoder(self, field: Field) -> DecoderRules:
+        return read_decoder(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         return tokens.pack_words(self.unknown, _ANY_LENGTH, tokens.no_beginning()), ()
@@ -470,8 +470,8 @@ class Scores(_OfCharacters):
     has_merges = False
     has_scores = True
 
-    def decoder(self, field: Field) -> Spelled:
-        return read_spelling(field)
+    def decoder(self, field: Field) -> DecoderRules:
+        return read_decoder(field)
 
     def pack(self, tokens: Tokens, parts: Description) -> Packed:
         return tokens.pack_scored(self.unknown, self.fallback), ()

@@ -170,14 +170,14 @@ def parts_of(whole: Field) -> Description:
     added = read_added(_optional(whole, "added_tokens"))
     before = len(normalizers)
     normalizers, stages = kind.split(pre_tokenizer, normalizers)
-    spelled = kind.decoder(_optional(whole, "decoder"))
+    rules = kind.decoder(_optional(whole, "decoder"))
     try:
         Normalizer(step.as_step() for step in normalizers)
     except ValueError as error:
         raise _optional(whole, "normalizer").refused(str(error)) from None
     template = read_template(_optional(whole, "post_processor"))
     rows = read_truncation(_optional(whole, "truncation")), read_padding(_optional(whole, "padding"))
-    return Description(normalizers, stages, added, template, kind, len(normalizers) - before, spelled, *rows)
+    return Description(normalizers, stages, added, template, kind, len(normalizers) - before, rules, *rows)
 
 
 def _optional(whole: Field, name: str) -> Field:

@@ -48,7 +48,7 @@ MODULES = (
     "prepared",
     "room",
     "rows",
-    "spelled",
+    "rule_decoder",
     "steps",
     "text",
     "texts",

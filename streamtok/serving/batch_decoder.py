@@ -10,7 +10,7 @@ import numpy as np
 from .._checks import as_numpy
 from ..errors import shown
 from ..native.decoders import CoreDecoders
-from ..native.spelled import SpelledStream
+from ..native.rule_decoder import RuleDecoderStream
 from ..native.steps import at_once
 from .stop_strings import StopStrings, stop_names
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._protocols import Encoding
-    from ..native.spelled import Place
+    from ..native.rule_decoder import Place
 
 ERRORS = ("replace", "ignore")
 MOST_SLOTS = 1 << 24
@@ -68,9 +68,9 @@ class BatchDecoder:
         self._core = CoreDecoders(encoding._decoder, slots, errors == "replace", skip_special_tokens)
         self._stops: dict[int, StopStrings | None] = {}
         self._known: dict[tuple[str, ...], StopStrings] = {}
-        self._spelled: SpelledStream | None = None
+        self._by_rules: RuleDecoderStream | None = None
         if encoding._spelling is not None:
-            self._spelled = SpelledStream(encoding._spelling, encoding._decoder, errors, skip_special_tokens)
+            self._by_rules = RuleDecoderStream(encoding._spelling, encoding._decoder, errors, skip_special_tokens)
         self._places: dict[int, Place] = {}  # where a text stands that an id of a model of characters has come of
 
     def __len__(self) -> int:
@@ -99,30 +99,32 @@ class BatchDecoder:
         if isinstance(tokens, np.ndarray) and tokens.ndim == 2:
             each, tokens = tokens.shape[1], tokens.reshape(-1)
         sizes = None if counts is None else _numbers(counts, "counts")
-        if self._spelled is None:
+        if self._by_rules is None:
             return self._core.feed(where, tokens, sizes, each)
         where, tokens = _copied(where), _copied(tokens)
         sizes = [each] * len(where) if sizes is None else _copied(sizes)
         self._core.check(where, tokens, sizes, each)
-        return self._feed_spelled(self._spelled, where, tokens, sizes)
+        return self._feed_by_rules(self._by_rules, where, tokens, sizes)
 
-    def _feed_spelled(self, spelled: SpelledStream, where: list[int], tokens: list[int], sizes: list[int]) -> list[str]:
+    def _feed_by_rules(
+        self, by_rules: RuleDecoderStream, where: list[int], tokens: list[int], sizes: list[int]
+    ) -> list[str]:
         texts: list[bytes] = []
         places: dict[int, Place] = {}
         at = 0
         for slot, size in zip(where, sizes, strict=True):
             ids = [int(token) for token in tokens[at : at + size] if token != -1]
             at += size
-            place = places[slot] if slot in places else self._place(slot, spelled)
-            text, places[slot] = spelled.step(place, ids)
+            place = places[slot] if slot in places else self._place(slot, by_rules)
+            text, places[slot] = by_rules.step(place, ids)
             texts.append(text.encode())
         made: list[str]
         made, _ = at_once((self._core.pass_texts, where, texts, False), (self._places.update, places))
         return made
 
-    def _place(self, slot: int, spelled: SpelledStream) -> Place:
+    def _place(self, slot: int, by_rules: RuleDecoderStream) -> Place:
         """Where the text of a slot stands."""
-        return self._places.get(slot) or spelled.begin()
+        return self._places.get(slot) or by_rules.begin()
 
     @property
     def stopped(self) -> list[int]:
@@ -169,9 +171,9 @@ class BatchDecoder:
         """Ends the text of a slot and returns what is left of it: a character that is not whole is handled as `errors`
         says, and what may have begun a stop string is text. reset() begins another text. IndexError: there is no such
         slot."""
-        if self._spelled is None:
+        if self._by_rules is None:
             return self._core.flush(slot)
-        rest = self._spelled.rest(self._place(slot, self._spelled)).encode()
+        rest = self._by_rules.rest(self._place(slot, self._by_rules)).encode()
         made: list[str]
         made, _ = at_once((self._core.pass_texts, [slot], [rest], True), (self._places.pop, slot, None))
         return made[0]
@@ -179,14 +181,14 @@ class BatchDecoder:
     def pending(self, slot: int) -> int:
         """Bytes of text that wait in a slot: of a character, and of what may begin a stop string."""
         partial, held, _ = self._core.getstate(slot)
-        spelled = 0 if self._spelled is None else self._spelled.pending_at(self._place(slot, self._spelled))
-        return len(partial) + len(held) + spelled
+        by_rules = 0 if self._by_rules is None else self._by_rules.pending_at(self._place(slot, self._by_rules))
+        return len(partial) + len(held) + by_rules
 
     def getstate(self, slot: int) -> tuple[Any, ...]:
         """The state of a slot, for setstate() of a decoder of the same encoding and options. It can be pickled."""
         stops = self._stops.get(slot)
-        spelled = None if self._spelled is None else self._spelled.state_of(self._place(slot, self._spelled))
-        return (_VERSION, () if stops is None else stops.given, *self._core.getstate(slot), spelled)
+        by_rules = None if self._by_rules is None else self._by_rules.state_of(self._place(slot, self._by_rules))
+        return (_VERSION, () if stops is None else stops.given, *self._core.getstate(slot), by_rules)
 
     def setstate(self, slot: int, state: tuple[Any, ...]) -> None:
         """Brings a slot to a state that getstate() gave.
@@ -201,15 +203,15 @@ class BatchDecoder:
             raise ValueError("no batch decoder of this encoding can have had this state") from None
 
     def _set(self, slot: int, state: tuple[Any, ...]) -> None:
-        version, names, partial, held, stop, spelled = state
-        if version != _VERSION or (spelled is None) != (self._spelled is None):
+        version, names, partial, held, stop, by_rules = state
+        if version != _VERSION or (by_rules is None) != (self._by_rules is None):
             raise ValueError
         if codecs.getincrementaldecoder("utf-8")("strict").decode(partial):
             raise ValueError
         stops = self._stop_strings(stop_names(names))
         if stop is not None and not 0 <= stop < (0 if stops is None else len(stops.names)):
             raise ValueError
-        place = None if self._spelled is None else self._spelled.place_of(spelled)
+        place = None if self._by_rules is None else self._by_rules.place_of(by_rules)
         at_once(
             (self._core.setstate, slot, None if stops is None else stops.matcher, partial, held, stop),
             (self._stops.__setitem__, slot, stops),

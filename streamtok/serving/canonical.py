@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._checks import id_array
-from ..model_files.spelling import Begun, bytes_behind, last_bytes
+from ..model_files.decoder_rules import Begun, bytes_behind, last_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

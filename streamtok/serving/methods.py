@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, Text, TokenIds
     from .batch_decoder import BatchDecoder
     from .canonical import CanonicalCheck
-    from .completions import Completions, Spellings
+    from .completions import Completions, TokensByBytes
     from .segments import EncodedSegments
     from .session import Session
     from .token_table import TokenTable
@@ -163,7 +163,7 @@ def completions(self: Encoding, ids: Sequence[int] | TokenIds = (), text: Text =
     """
     from .completions import complete
 
-    return complete(self, self._spellings, ids, text)
+    return complete(self, self._tokens_by_bytes, ids, text)
 
 
 def made_token_table(self: Encoding) -> TokenTable:
@@ -172,7 +172,7 @@ def made_token_table(self: Encoding) -> TokenTable:
     return TokenTable.of(self)
 
 
-def made_spellings(self: Encoding) -> Spellings:
-    from .completions import Spellings
+def made_tokens_by_bytes(self: Encoding) -> TokensByBytes:
+    from .completions import TokensByBytes
 
-    return Spellings.of(self._token_table)
+    return TokensByBytes.of(self._token_table)

@@ -181,7 +181,7 @@ def _is_plain(model: Model) -> bool:
         and names
         and parts.template == Template()
         and parts.model.by_bytes
-        and parts.spelled is None
+        and parts.decoder_rules is None
         and _pattern_of(parts.stages) is not _OTHER
     )
 

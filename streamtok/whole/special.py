@@ -106,10 +106,10 @@ def coder_of(encoding: Encoding, errors: str) -> TextCoder:
     return PatternCoder(vocab, encoding._pat_str, engine, errors, encoding._pattern_seconds)
 
 
-def spelling_of(model: Model | None) -> Any:
+def rule_decoder_of(model: Model | None) -> Any:
     """What decodes the tokens of a model that are not the bytes of text; None for others."""
-    if model is None or model.parts.spelled is None:
+    if model is None or model.parts.decoder_rules is None:
         return None
-    from ..model_files.spelling import Spelling
+    from ..model_files.decoder_rules import RuleDecoder
 
-    return Spelling(model.parts.spelled, model.names)
+    return RuleDecoder(model.parts.decoder_rules, model.names)

@@ -15,7 +15,7 @@ import pytest
 from small_models import TEXT, Both, refusal, texts
 
 from streamtok import Encoding, VocabularyError, train
-from streamtok.model_files.spelling import Begun, bytes_behind, last_bytes
+from streamtok.model_files.decoder_rules import Begun, bytes_behind, last_bytes
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402

@@ -73,7 +73,7 @@ class Both:
     @functools.cached_property
     def lacking(self) -> set[int]:
         """Bytes without tokens: a text with one of them is an error."""
-        if self.enc._model.parts.spelled is not None:
+        if self.enc._model.parts.decoder_rules is not None:
             return set()
         return {byte for byte in range(256) if self.enc._vocab.find(bytes([byte])) is None}
 

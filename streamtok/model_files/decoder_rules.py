@@ -1,8 +1,8 @@
-"""Ids to text where a model says how its tokens are spelled: blanks written as another character, bytes as <0x41>.
+"""Ids to text by the decoder that a model's file has: blanks written as another character, bytes as <0x41>.
 
-spelling.bytes_of(ids)    the bytes of a text; those of <0x41> tokens as they are
-spelling.tables           what native/spelled.pyx makes its text of. As Hugging Face's tokenizers has it, neighbouring
-                          tokens of bytes are characters if all of them are UTF-8, and else U+FFFD each
+decoder.bytes_of(ids)  the bytes of a text; those of <0x41> tokens as they are
+decoder.tables         what native/rule_decoder.pyx makes its text of. As Hugging Face's tokenizers has it, neighbouring
+                       tokens of bytes are characters if all of them are UTF-8, and else U+FFFD each
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..patterns.compile import compile_matches
 _Table = tuple[list[bytes | None], bytes]
 
 
-class Spelled(NamedTuple):
-    """The rules of a model.
+class DecoderRules(NamedTuple):
+    """The rules of a model's decoder.
 
     replaced: (pattern, content), in turn, in the text of each token; with True behind them the pattern is a Regex.
     mark: the character that stands for a blank; "" where none does.
@@ -53,7 +53,8 @@ class Spelled(NamedTuple):
     bytes_first: bool = False
 
     def __repr__(self) -> str:
-        """Without what was added later and is not used: it goes into fingerprints (description.py)."""
+        """Without what was added later and is not used, and by the first name of the class: it goes into fingerprints
+        (description.py)."""
         later = {"ended": self.ended, "once": self.once, "fronts": self.fronts, "unknown": self.unknown}
         later["bytes_first"] = self.bytes_first
         named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
@@ -92,7 +93,7 @@ def _in_letters(token: bytes | None) -> bytes | None:
     return bytes(map(LETTERS.__getitem__, text)) if text and LETTERS.keys() >= set(text) else token
 
 
-def _set_apart(name: bytes | None, rules: Spelled) -> bytes | None:
+def _set_apart(name: bytes | None, rules: DecoderRules) -> bytes | None:
     """The text of a token that is not the first."""
     going_on = None if rules.going_on is None else rules.going_on.encode()
     if name is None or (going_on is not None and name.startswith(going_on)):
@@ -128,7 +129,7 @@ def _replacement(pattern: str, content: str, is_regex: bool = False) -> Callable
     return lambda name: name.replace(old, new)
 
 
-class Spelling:
+class RuleDecoder:
     """Decodes for one model. Immutable but for its tables, which are made at the first use.
 
     Args:
@@ -136,7 +137,7 @@ class Spelling:
         names: gives all tokens as the model's file has them, in UTF-8, by id.
     """
 
-    def __init__(self, rules: Spelled, names: Callable[[], dict[int, bytes]]) -> None:
+    def __init__(self, rules: DecoderRules, names: Callable[[], dict[int, bytes]]) -> None:
         self.rules = rules
         self._names = names
 
@@ -278,21 +279,21 @@ class Begun(NamedTuple):
 def bytes_behind(encoding: Any, place: Begun, ids: Any) -> tuple[bytes, Begun]:
     """(the bytes of a text that the next ids add, the place behind them). Those of all parts and last_bytes() are
     decode_bytes() of all ids. ids: an array. KeyError: an unknown id."""
-    spelling = encoding._spelling
-    if spelling is None:
+    decoder = encoding._spelling
+    if decoder is None:
         return encoding._bytes_of(ids), place
     known = [*place.ids, *ids.tolist()]
-    data: bytes = spelling.bytes_of(known, place.has_bytes, False)
+    data: bytes = decoder.bytes_of(known, place.has_bytes, False)
     if place.has_bytes:
-        data = data[len(spelling.bytes_of(place.ids, True, False)) :]
+        data = data[len(decoder.bytes_of(place.ids, True, False)) :]
     has_bytes = place.has_bytes or bool(data)
-    return data, Begun(has_bytes, known[len(known) - spelling.looks_back :] if has_bytes else known)
+    return data, Begun(has_bytes, known[len(known) - decoder.looks_back :] if has_bytes else known)
 
 
 def last_bytes(encoding: Any, place: Begun) -> bytes:
     """What the end of a text adds to the bytes of its parts."""
-    spelling = encoding._spelling
-    if spelling is None:
+    decoder = encoding._spelling
+    if decoder is None:
         return b""
-    whole: bytes = spelling.bytes_of(place.ids, place.has_bytes)
-    return whole[len(spelling.bytes_of(place.ids, place.has_bytes, False)) :]
+    whole: bytes = decoder.bytes_of(place.ids, place.has_bytes)
+    return whole[len(decoder.bytes_of(place.ids, place.has_bytes, False)) :]

@@ -1,4 +1,4 @@
-"""Ids to text, part by part, where a model says how its tokens are spelled: the rules and tables are in model_files/spelling.py."""
+"""Ids to text, part by part, by the decoder that a model's file has: the rules and tables are in model_files/decoder_rules.py."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
@@ -71,12 +71,12 @@ cdef class Text:
         return PyUnicode_DecodeUTF8(<const char *>self.data.data, <Py_ssize_t>self.data.size, NULL)
 
 
-cdef class SpelledStream:
+cdef class RuleDecoderStream:
     """What a StreamDecoder (_stream.py) calls, as CoreStreamDecoder is; and, with places, what decodes many texts at once.
 
     What comes is all that no later id can change. single: a function that gives the id where an object is one, as an int, and None where
     it is a row of ids."""
-    cdef object spelling, single
+    cdef object rule_decoder, single
     cdef Decoder decoder
     cdef str character
     cdef bytes mode, kinds, first_kinds
@@ -89,15 +89,15 @@ cdef class SpelledStream:
     cdef list tails, late
     cdef Place at
 
-    def __cinit__(self, spelling, Decoder decoder not None, str errors not None, bint skip_special, single=None):
-        self.spelling, self.decoder, self.skip_special, self.single = spelling, decoder, skip_special, single
+    def __cinit__(self, rule_decoder, Decoder decoder not None, str errors not None, bint skip_special, single=None):
+        self.rule_decoder, self.decoder, self.skip_special, self.single = rule_decoder, decoder, skip_special, single
         self.mode = errors.encode()
-        self.character, self.most = spelling.rules.cut
-        self.runs = errors == "replace" and spelling.rules.has_bytes
-        self.once, self.opens = spelling.rules.once is not None, spelling.opens
-        self.looks_back = spelling.looks_back
-        self.tails = spelling.tails if self.looks_back and not self.once else []
-        self.late = spelling.late
+        self.character, self.most = rule_decoder.rules.cut
+        self.runs = errors == "replace" and rule_decoder.rules.has_bytes
+        self.once, self.opens = rule_decoder.rules.once is not None, rule_decoder.opens
+        self.looks_back = rule_decoder.looks_back
+        self.tails = rule_decoder.tails if self.looks_back and not self.once else []
+        self.late = rule_decoder.late
         self.at = self.begin()
 
     cpdef Place begin(self):
@@ -180,7 +180,7 @@ cdef class SpelledStream:
         cdef Py_ssize_t token
         cdef bint first = not begun
         if table is None:
-            (table, self.kinds), (self.first, self.first_kinds) = self.spelling.tables
+            (table, self.kinds), (self.first, self.first_kinds) = self.rule_decoder.tables
             self.table = table
         for i in range(len(given)):
             token = given[i]
