@@ -307,7 +307,7 @@ def decode_text(encoding: Any, device: str, tokens: Any, errors: str, skip_speci
     decoder = devices_of(encoding).decoder(device, tokens)
     if decoder is None:
         return None
-    from .native.room import text_of_bytes
+    from .native.buffers import text_of_bytes
 
     return text_of_bytes(decoder.decode_bytes(tokens, skip_special_tokens=skip_special), errors)
 
@@ -317,6 +317,6 @@ def decode_rows(encoding: Any, device: str, batch: Any, errors: str | None, skip
     decoder = devices_of(encoding).decoder(device, batch)
     if decoder is None:
         return None
-    from .native.room import rows_of_bytes
+    from .native.buffers import rows_of_bytes
 
     return rows_of_bytes(*decoder.decode_bytes_batch(batch, skip_special_tokens=skip_special), errors)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.buffers import Block
 from ..native.launch import Current, Driver, Launch
-from ..native.room import Block
 from ..native.steps import lazy
 from ..native.workers import clear
 from ._shapes import ENCODING, Module, module_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.room import copied_ids
+from ..native.buffers import copied_ids
 from ..native.steps import within
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of

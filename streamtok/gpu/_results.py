@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.room import Lent
+from ..native.buffers import Lent
 from ..native.steps import locked
 from ._lane import PINNED
 

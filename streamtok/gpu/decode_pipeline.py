@@ -12,7 +12,7 @@ import numpy as np
 
 from .._checks import check_row, id_array, id_rows
 from ..errors import shown
-from ..native.room import BytesRoom
+from ..native.buffers import BytesBuffer
 from ..native.steps import locked
 from . import _open
 from ._errors import DeviceError, explained
@@ -117,10 +117,10 @@ class GpuDecodePipeline:
 
     def as_bytes(self, tokens: TokenIds, skip_special: bool) -> bytes:
         """decode_bytes() as a bytes object, without a copy."""
-        rooms: list[BytesRoom] = []
+        rooms: list[BytesBuffer] = []
 
         def room_for(size: int) -> HostArray:
-            rooms[:] = [BytesRoom(size)]
+            rooms[:] = [BytesBuffer(size)]
             return np.frombuffer(memoryview(rooms[0]), np.uint8)
 
         try:

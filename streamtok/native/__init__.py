@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 MODULES = (
     "arrow",
+    "buffers",
+    "call_pool",
     "cells",
     "checksum",
-    "crew",
     "decode",
     "decoders",
     "encode",
@@ -46,7 +47,6 @@ MODULES = (
     "pattern",
     "prefixes",
     "prepared",
-    "room",
     "rows",
     "rule_decoder",
     "steps",

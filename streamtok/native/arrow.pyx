@@ -109,7 +109,7 @@ cdef class Column:
             if rows > MOST_ROWS:
                 raise ColumnError("the arrays have more rows than memory can hold")
         self.rows = rows
-        texts._make_room(rows)
+        texts._allocate(rows)
         texts.owner, texts.trusted = self.chunks, False
         self.bits = <uint8_t *>PyMem_Malloc(<size_t>rows // 8 + 1)
         if self.bits == NULL:

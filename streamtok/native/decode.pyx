@@ -92,17 +92,17 @@ cdef void free_row(Row *row) noexcept:
 
 # ---- bytes in C memory ----
 
-cdef int decode_step(Vocab vocab, st_decoding *ids, uint8_t *to, size_t room, size_t *size) except -1:
+cdef int decode_step(Vocab vocab, st_decoding *ids, uint8_t *to, size_t capacity, size_t *size) except -1:
     """st_decode_into() with its errors raised."""
     cdef st_status status
     cdef Scope scope
     if ids.count - ids.done < SHORT:
         begin_short(&scope)
-        status = st_decode_into(vocab.vocab, &vocab.names, ids, to, room, size)
+        status = st_decode_into(vocab.vocab, &vocab.names, ids, to, capacity, size)
     else:
         begin(&scope, NULL)
         with nogil:
-            status = st_decode_into(vocab.vocab, &vocab.names, ids, to, room, size)
+            status = st_decode_into(vocab.vocab, &vocab.names, ids, to, capacity, size)
         end_scope(&scope)
     if status:
         check(&scope)
@@ -223,13 +223,13 @@ cdef class Decoder:
 
     cdef bytes _bytes(self, const Row *row):
         cdef st_decoding ids = st_decoding(row.data, row.n, 0, 0)
-        cdef uint8_t[STACK_BYTES] room
+        cdef uint8_t[STACK_BYTES] buffer
         cdef size_t size = 0, most
         cdef PyObject *made = NULL
         if st_decode_room(&ids, 0) <= STACK_BYTES:
-            decode_step(self.vocab, &ids, room, STACK_BYTES, &size)
+            decode_step(self.vocab, &ids, buffer, STACK_BYTES, &size)
             if ids.done == ids.count:
-                return PyBytes_FromStringAndSize(<const char *>room, <Py_ssize_t>size)
+                return PyBytes_FromStringAndSize(<const char *>buffer, <Py_ssize_t>size)
             ids.done = size = 0
         try:
             while ids.done < ids.count:
@@ -256,13 +256,13 @@ cdef class Decoder:
 
     cdef object _text(self, const Row *row, object errors):
         cdef st_decoding ids = st_decoding(row.data, row.n, 0, 0)
-        cdef uint8_t[STACK_BYTES] room
+        cdef uint8_t[STACK_BYTES] buffer
         cdef size_t size = 0
         cdef st_bytes out
         if st_decode_room(&ids, 0) <= STACK_BYTES:
-            decode_step(self.vocab, &ids, room, STACK_BYTES, &size)
+            decode_step(self.vocab, &ids, buffer, STACK_BYTES, &size)
             if ids.done == ids.count:
-                return text_of(room, size, errors)
+                return text_of(buffer, size, errors)
         memset(&out, 0, sizeof(out))
         try:
             append_bytes(self.vocab, row, &out)
@@ -472,16 +472,16 @@ cdef class CoreStreamDecoder:
 
     cdef object _take(self, const uint8_t *data, size_t n, bint final):
         """The text that these bytes complete."""
-        cdef uint8_t[SHORT] room
+        cdef uint8_t[SHORT] buffer
         cdef bytes joined
         if self.begun_size == 0:
             return self._complete(data, n, final)
         if n + self.begun_size > SHORT:
             joined = self.getstate() + PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)
             return self._complete(<const uint8_t *>PyBytes_AS_STRING(joined), n + self.begun_size, final)
-        memcpy(room, self.begun, self.begun_size)
-        memcpy(room + self.begun_size, data, n)
-        return self._complete(room, n + self.begun_size, final)
+        memcpy(buffer, self.begun, self.begun_size)
+        memcpy(buffer + self.begun_size, data, n)
+        return self._complete(buffer, n + self.begun_size, final)
 
     cdef object _complete(self, const uint8_t *data, size_t n, bint final):
         """The text of all bytes that are not decoded, but for an unfinished character, which is held. It stays as it is where this

@@ -110,9 +110,9 @@ cdef class Coder:
         cdef st_status status
         cdef Scope scope
         cdef Text text
-        cdef uint8_t[SHORT_ROOM] room
+        cdef uint8_t[SHORT_ROOM] stack
         cdef size_t before = out.size
-        alive = borrow_short(source, &text, room)
+        alive = borrow_short(source, &text, stack)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
             # Without memory for it the encoder raises later.
@@ -374,11 +374,11 @@ cdef class CoreStream:
         if st_count_read(&self.buffer.leases):  # an earlier array is still alive: it keeps this buffer, and the stream takes another
             self.buffer = IdBuffer.__new__(IdBuffer)
         cdef IdBuffer buffer = self.buffer
-        cdef uint8_t[SHORT_ROOM] room
+        cdef uint8_t[SHORT_ROOM] stack
         buffer.ids.size = 0
         if buffer.ids.data == NULL and st_ids_reserve(&buffer.ids, 1):  # array_over() would ask for it when the text is taken
             raise MemoryError
-        alive = borrow_short(chunk, &text, room)
+        alive = borrow_short(chunk, &text, stack)
         if text.n >= RESERVE_FROM:
             reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False), 0)
         if text.n + st_encoder_pending(&self.encoder) < SHORT:

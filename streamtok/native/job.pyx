@@ -13,7 +13,7 @@ from .csrc.text cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
-from .crew cimport together
+from .call_pool cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
@@ -217,7 +217,7 @@ def cuts(
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
     cdef bint shared = not is_still(data)
-    cdef st_bytes room
+    cdef st_bytes buffer
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
@@ -228,14 +228,14 @@ def cuts(
     if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
         rules.normalizer = &(<Coder>by).normalizer.normalizer
     margin = st_cut_margin(&rules)
-    memset(&room, 0, sizeof(room))
+    memset(&buffer, 0, sizeof(buffer))
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []
     try:
         while n > margin and n - margin > at:
             ahead = at + size if n - margin - at > size else n - margin
             if shared:
-                found = st_last_cut_of_copy(<const uint8_t *>view.buf, n, at, ahead, &rules, &room)
+                found = st_last_cut_of_copy(<const uint8_t *>view.buf, n, at, ahead, &rules, &buffer)
             else:
                 found = st_last_cut(<const uint8_t *>view.buf, n, at, ahead, &rules)
             if found:
@@ -243,7 +243,7 @@ def cuts(
             at = found if found and ahead < n - margin else ahead
     finally:
         PyBuffer_Release(&view)
-        st_bytes_free(&room)
+        st_bytes_free(&buffer)
     return result
 
 

@@ -107,10 +107,10 @@ cdef class TextLaunch:
     numbers: the launch's job, uint64. places: which of them are source, source_size, size, blocks, stretches, trusted, marks, row_count,
     out and out_room. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
     32 bits are that are 0 unless the text takes more than that, or, of the first one the bit `crowded`, has more ids than there is room
-    for. room: pinned memory of uint8 for texts, and 16 bytes more. normalizer: what is to leave a text as it is; or None. blocks: the most that the launch may have, each for block_bytes of
-    text, in stretches of so many bytes."""
+    for. buffer: pinned memory of uint8 for texts, and 16 bytes more. normalizer: what is to leave a text as it is; or None. blocks: the
+    most that the launch may have, each for block_bytes of text, in stretches of so many bytes."""
     cdef Launch launch
-    cdef Items numbers, report, room
+    cdef Items numbers, report, buffer
     cdef Normalizer normalizer
     cdef uint64_t *job
     cdef size_t tokens_at, block_bytes, stretch
@@ -122,11 +122,11 @@ cdef class TextLaunch:
 
     def __cinit__(
         self, Launch launch not None, numbers: _Data, tuple places: tuple[int, ...], report: _Data, size_t tokens_at,
-        tuple doubts: tuple[int, int, int], uint32_t crowded, room: _Data, Normalizer normalizer, unsigned blocks, size_t block_bytes,
+        tuple doubts: tuple[int, int, int], uint32_t crowded, buffer: _Data, Normalizer normalizer, unsigned blocks, size_t block_bytes,
         size_t stretch, uintptr_t stream,
     ):
         self.launch, self.numbers, self.report = launch, items_of(numbers, sizeof(uint64_t), True), items_of(report, 1)
-        self.room, self.blocks, self.block_bytes, self.stream = items_of(room, 1, True), blocks, block_bytes, stream
+        self.buffer, self.blocks, self.block_bytes, self.stream = items_of(buffer, 1, True), blocks, block_bytes, stream
         self.job, self.tokens_at, self.stretch = <uint64_t *>self.numbers.data, tokens_at, stretch
         self.crowded, self.normalizer = crowded, normalizer
         for i in range(10):
@@ -139,20 +139,20 @@ cdef class TextLaunch:
         take: other types, surrogates, too much text or none, what the normalizer changes."""
         cdef bint is_str = type(text) is str
         cdef Py_ssize_t n = self._put(text) if is_str or type(text) is bytes else 0
-        if n == 0 or (self.normalizer is not None and not is_kept(self.normalizer, <const uint8_t *>self.room.data, <size_t>n, is_str)):
+        if n == 0 or (self.normalizer is not None and not is_kept(self.normalizer, <const uint8_t *>self.buffer.data, <size_t>n, is_str)):
             return None
         cdef uint64_t *job = self.job
         cdef size_t size = <size_t>n
-        job[self.places[0]], job[self.places[1]], job[self.places[2]] = <uint64_t><uintptr_t>self.room.data, size, size
+        job[self.places[0]], job[self.places[1]], job[self.places[2]] = <uint64_t><uintptr_t>self.buffer.data, size, size
         job[self.places[3]], job[self.places[4]] = (size + BLOCK - 1) // BLOCK, (size + self.stretch - 1) // self.stretch
         job[self.places[5]], job[self.places[6]], job[self.places[7]] = is_str, 0, 0
         job[self.places[8]], job[self.places[9]] = out, out_room
         return self.launch.run(self.stream, min(self.blocks, <unsigned>((size + self.block_bytes - 1) // self.block_bytes)))
 
     cdef Py_ssize_t _put(self, object text) except -1:
-        """The bytes of a text, which lie in `room` then; 0: it is none for this."""
+        """The bytes of a text, which lie in `buffer` then; 0: it is none for this."""
         cdef const uint8_t *data
-        cdef size_t n, most = <size_t>self.room.n - 16
+        cdef size_t n, most = <size_t>self.buffer.n - 16
         cdef unsigned width = 0
         cdef Batch batch
         if type(text) is str:
@@ -166,12 +166,12 @@ cdef class TextLaunch:
             size = st_code_points_size(data, n, width)
             if size == ST_NOT_CONVERTED or size > most:
                 return 0
-            st_code_points_put(data, n, width, <uint8_t *>self.room.data)
+            st_code_points_put(data, n, width, <uint8_t *>self.buffer.data)
             return <Py_ssize_t>size
         if is_little(n):
-            memcpy(self.room.data, data, n)
+            memcpy(self.buffer.data, data, n)
         else:
-            batch = begin_copy(self.room.data, data, n)
+            batch = begin_copy(self.buffer.data, data, n)
             batch.wait()
         return <Py_ssize_t>n
 

@@ -20,7 +20,7 @@ from libc.string cimport memset
 from .csrc.base cimport *
 from .csrc.threads cimport *
 from .ids cimport list_of
-from .crew cimport together
+from .call_pool cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .text cimport Items, Numbers, items_of, numbers_of
 from .vocab cimport Vocab
@@ -89,7 +89,7 @@ cdef size_t list_at(const Making *m, size_t at) noexcept nogil:
 cdef void fill(void *given) noexcept nogil:
     cdef Making *m = <Making *>given
     cdef size_t at, end, stop, which, i
-    cdef PyObject **room
+    cdef PyObject **buffer
     while st_go_on(AT_ONCE) == ST_OK:
         at = <size_t>(st_count_add(&m.next, 1) - 1) * AT_ONCE
         if at >= m.count:
@@ -99,9 +99,9 @@ cdef void fill(void *given) noexcept nogil:
         while at < stop:
             while m.starts[which + 1] <= at:
                 which += 1
-            end, room = min(stop, m.starts[which + 1]), m.rooms[which]
+            end, buffer = min(stop, m.starts[which + 1]), m.rooms[which]
             for i in range(at - m.starts[which], end - m.starts[which]):
-                room[i] = m.ints[m.ids[m.starts[which] + i]]
+                buffer[i] = m.ints[m.ids[m.starts[which] + i]]
             at = end
         st_count_add(&m.filled, 1)
 

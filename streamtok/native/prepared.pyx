@@ -74,12 +74,12 @@ def prepared(source: _Text, Normalizer normalizer not None, Matcher allowed, Mat
 
 
 def changed(
-    room not None: _Data, starts not None: _Data, sizes not None: _Data, Normalizer normalizer not None, bint trusted, Py_ssize_t first,
+    buffer not None: _Data, starts not None: _Data, sizes not None: _Data, Normalizer normalizer not None, bint trusted, Py_ssize_t first,
     Py_ssize_t last,
 ) -> list[int] | None:
-    """Which of the texts first .. last - 1, room[start : start + size] each, the normalizer changes, as a list of numbers; None: one
-    is not UTF-8. starts, sizes: buffers of int64. trusted: all is UTF-8. IndexError for a text that is not in the room."""
-    cdef Items data = items_of(room, 1)
+    """Which of the texts first .. last - 1, buffer[start : start + size] each, the normalizer changes, as a list of numbers; None: one
+    is not UTF-8. starts, sizes: buffers of int64. trusted: all is UTF-8. IndexError for a text that is not in the buffer."""
+    cdef Items data = items_of(buffer, 1)
     cdef Numbers froms = numbers_of(starts), counts = numbers_of(sizes)
     cdef Text text
     cdef Py_ssize_t i

@@ -30,14 +30,14 @@ cdef object borrow_apart(object source, Text *text)
 
 # The same, but the UTF-8 of a short str, and a short text that is shared, come to room for SHORT_ROOM bytes, without memory of their
 # own. A longer text may be shared.
-cdef object borrow_short(object source, Text *text, uint8_t *room)
+cdef object borrow_short(object source, Text *text, uint8_t *buffer)
 
 cdef enum:
     SHORT_STR = 2048  # characters
     SHORT_ROOM = 4 * 2048 + 64  # ST_CODE_POINTS_ROOM(SHORT_STR)
 
 # The UTF-8 of a long str, slice by slice (see text.pyx).
-cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *room) except? 0
+cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *buffer) except? 0
 
 # Does it end with a high surrogate, whose low one may follow?
 cdef bint ends_high(str text) except -1

@@ -158,7 +158,7 @@ cdef object convert_by_python(str text, uint8_t *to):
     return len(data)
 
 
-cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *room) except? 0:
+cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *buffer) except? 0:
     """Writes the UTF-8 of the next `most` characters from *at on, one more where a pair of surrogates would be cut, and
     moves *at behind them. Returns its bytes, for which there is room: ST_CODE_POINTS_ROOM(most + 1)."""
     cdef Py_ssize_t n = len(source), start = at[0], end = min(start + most, n)
@@ -168,9 +168,9 @@ cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *roo
     if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00 and 0xDC00 <= <uint32_t>source[end] < 0xE000:
         end += 1
     at[0] = end
-    size = st_code_points(characters + width * start, <size_t>(end - start), width, room)
+    size = st_code_points(characters + width * start, <size_t>(end - start), width, buffer)
     if size == ST_NOT_CONVERTED:
-        size = convert_by_python(PyUnicode_Substring(source, start, end), room)
+        size = convert_by_python(PyUnicode_Substring(source, start, end), buffer)
     return size
 
 
@@ -296,20 +296,20 @@ cpdef str join(list parts: list[str]):
     return result
 
 
-cdef object borrow_short(object source, Text *text, uint8_t *room):
+cdef object borrow_short(object source, Text *text, uint8_t *buffer):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
         source = borrow(source, text)
         if text.flags & ST_FEED_SHARED and text.n <= SHORT_ROOM:
-            memcpy(room, text.data, text.n)
+            memcpy(buffer, text.data, text.n)
             give_back(text)
-            text.data, text.flags, text.held = room, 0, False
+            text.data, text.flags, text.held = buffer, 0, False
         return source
     if len(source) > SHORT_STR:
         return borrow_apart(source, text)
-    text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), room)
+    text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), buffer)
     if text.n == ST_NOT_CONVERTED:
         return borrow(source, text)
-    text.data, text.flags, text.held = room, ST_FEED_TRUSTED, False
+    text.data, text.flags, text.held = buffer, ST_FEED_TRUSTED, False
     return source
 
 

@@ -14,6 +14,6 @@ cdef class Texts:
     cdef object owner
     cdef readonly bint trusted
 
-    cdef int _make_room(self, Py_ssize_t count) except -1
+    cdef int _allocate(self, Py_ssize_t count) except -1
     cdef int _take(self, Py_ssize_t i, object text, object held) except -1
     cdef object _str(self, Py_ssize_t i)

@@ -87,14 +87,14 @@ cdef class Texts:
         texts = texts[:]  # the caller's list may change
         held = Held()
         self.owner = (texts, held)
-        self._make_room(len(texts))
+        self._allocate(len(texts))
         try:
             for i in range(self.count):
                 self._take(i, texts[i], held)
         except Exception as error:
             raise at_row(error, i)
 
-    cdef int _make_room(self, Py_ssize_t count) except -1:
+    cdef int _allocate(self, Py_ssize_t count) except -1:
         self.entries = <Entry *>PyMem_Malloc(<size_t>(count + 1) * sizeof(Entry))
         if self.entries == NULL:
             raise MemoryError
@@ -206,7 +206,7 @@ cdef class Texts:
         cdef Py_ssize_t i
         cdef Entry *entry
         made.owner, made.trusted = self, self.trusted
-        made._make_room(numbers.n // 3)
+        made._allocate(numbers.n // 3)
         for i in range(made.count):
             if not 0 <= rows[3 * i] < self.count:
                 raise IndexError(rows[3 * i])
@@ -222,7 +222,7 @@ cdef class Texts:
         """The same texts, but others[i] in place of text i: bytes of valid UTF-8."""
         cdef Texts made = Texts.__new__(Texts)
         cdef Py_ssize_t i
-        made._make_room(self.count)
+        made._allocate(self.count)
         for i in range(self.count):
             made.entries[i] = self.entries[i]
         for i, other in others.items():
@@ -260,17 +260,17 @@ cdef class Layout:
     >>> layout = Layout(texts)
     >>> batch = layout.measure()     # None, or wait for it
     >>> layout.sizes(sizes)          # bytes of each text
-    >>> batch = layout.write(room)   # None, or wait for it
+    >>> batch = layout.write(buffer)   # None, or wait for it
 
     >>> blocks = layout.count_blocks()
-    >>> batch = layout.write_blocks(room, rows)
+    >>> batch = layout.write_blocks(buffer, rows)
     """
     cdef Texts texts
     cdef Task *tasks
     cdef Group *groups
     cdef size_t task_count, group_count
     cdef readonly bint has_characters, is_joined
-    cdef object room  # keeps the memory that is written
+    cdef object buffer  # keeps the memory that is written
 
     def __cinit__(self, Texts texts not None, bint apart=False):
         """apart: each text has tasks of its own, as write_blocks() wants it."""
@@ -379,20 +379,20 @@ cdef class Layout:
             at[0] += 1
         return size
 
-    def write(self, room: _Data) -> Batch | None:
-        """Writes all bytes, at once, or a Batch does it. room: a writable buffer of as many bytes or more; ValueError if it has
+    def write(self, buffer: _Data) -> Batch | None:
+        """Writes all bytes, at once, or a Batch does it. buffer: a writable buffer of as many bytes or more; ValueError if it has
         less."""
         cdef size_t i, total = 0, work = 0
         cdef Py_buffer view
-        PyObject_GetBuffer(room, &view, PyBUF_WRITABLE)
+        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
         try:
             for i in range(self.task_count):
                 self.tasks[i].to, self.tasks[i].kind = <uint8_t *>view.buf + total, TASK_CONVERT if self.tasks[i].width else TASK_COPY
                 total += self.tasks[i].size
                 work += self.tasks[i].size * (CONVERTED if self.tasks[i].width else 1)
             if total > <size_t>view.len:
-                raise ValueError(f"the room has {view.len} bytes, and the texts have {total}: give room for them")
-            self.room = room
+                raise ValueError(f"the buffer has {view.len} bytes, and the texts have {total}: give room for them")
+            self.buffer = buffer
             return self._do(work)
         finally:
             PyBuffer_Release(&view)
@@ -405,11 +405,11 @@ cdef class Layout:
             blocks += (self._size(i, &at) + BLOCK - 1) // BLOCK
         return blocks
 
-    def write_blocks(self, room: _Data, rows: _Data) -> Batch | None:
+    def write_blocks(self, buffer: _Data, rows: _Data) -> Batch | None:
         """Writes all texts as kernels take them, at once, or a Batch does it: the blocks; a mark for each, a byte; and where each row
         begins, a number of 64 bits that counts blocks. Marks and rows begin at multiples of 16 bytes.
 
-        room: a writable buffer; ValueError if it is too small. rows: a buffer of int64, for each row the number of the text that it
+        buffer: a writable buffer; ValueError if it is too small. rows: a buffer of int64, for each row the number of the text that it
         begins with, ascending, or how many texts there are, if none follows; IndexError for any other."""
         if self.is_joined:
             raise ValueError("texts are joined: make a Layout(texts, True)")
@@ -420,10 +420,10 @@ cdef class Layout:
         cdef Py_buffer view
         cdef uint8_t *to
         cdef uint64_t *row_blocks
-        PyObject_GetBuffer(room, &view, PyBUF_WRITABLE)
+        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
         try:
             if room_for_rows + sizeof(uint64_t) * <size_t>items.n > <size_t>view.len:
-                raise ValueError(f"the room has {view.len} bytes: give room for {blocks} blocks, their marks and {items.n} rows")
+                raise ValueError(f"the buffer has {view.len} bytes: give room for {blocks} blocks, their marks and {items.n} rows")
             to, row_blocks = <uint8_t *>view.buf, <uint64_t *>(<uint8_t *>view.buf + room_for_rows)
             for i in range(self.texts.count + 1):
                 while row < items.n and firsts[row] == i:
@@ -435,7 +435,7 @@ cdef class Layout:
                     block += (size + BLOCK - 1) // BLOCK
             if row < items.n:
                 raise IndexError(firsts[row])
-            self.room = room
+            self.buffer = buffer
             return self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
         finally:
             PyBuffer_Release(&view)

@@ -1,7 +1,7 @@
 """Threads that copy memory and convert characters, without the GIL and without Python objects.
 
 The caller hands a batch of work to them. It can ask whether the batch is done, or wait for it; a thread that waits does a part of
-the work. The first batch starts the threads, and they end with the process. A forked process starts its own. crew.pyx has a pool
+the work. The first batch starts the threads, and they end with the process. A forked process starts its own. call_pool.pyx has a pool
 for one call, and says why."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer

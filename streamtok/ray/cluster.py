@@ -81,11 +81,11 @@ def build(
         kinds = ["cuda"] * gpus + ["cpu"] * cpus
         if not kinds:
             raise ValueError("workers=0 and no GPU: nothing does the work")
-        crew = _Crew(ray, job, threads)
+        pool = _ActorPool(ray, job, threads)
         try:
-            crew.run(kinds[: max(1, len(job.shards))])
+            pool.run(kinds[: max(1, len(job.shards))])
         finally:
-            crew.close()
+            pool.close()
         return job.finish()
 
 
@@ -97,7 +97,7 @@ def _ray() -> Any:
     return ray
 
 
-class _Crew:
+class _ActorPool:
     """The workers, and the shards that wait for one."""
 
     def __init__(self, ray: Any, job: Build, threads: int) -> None:

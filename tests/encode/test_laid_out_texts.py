@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from streamtok.native.room import Block, IdRoom
+from streamtok.native.buffers import Block, IdsBuffer
 from streamtok.native.texts import HasSurrogates, Layout, Texts
 from streamtok.native.workers import clear, copy, thread_count
 
@@ -101,7 +101,7 @@ def test_what_is_refused():
     layout = Layout(texts)
     layout.measure()
     layout.sizes(np.empty(2, np.int64))
-    with pytest.raises(ValueError, match="room has 4 bytes, and the texts have 5"):
+    with pytest.raises(ValueError, match="buffer has 4 bytes, and the texts have 5"):
         layout.write(bytearray(4))
     with pytest.raises(BufferError):
         layout.write(b"readonly")
@@ -119,25 +119,25 @@ def test_a_list_may_change_and_texts_stay():
 
 @pytest.mark.parametrize("count", [3, 5000, 300_000, 5_000_000])
 def test_room_for_ids_is_memory_that_was_left(count):
-    room = IdRoom(count, 4 * count)
-    assert room.capacity >= count
-    view = np.frombuffer(memoryview(room), np.uint32)
+    buffer = IdsBuffer(count, 4 * count)
+    assert buffer.capacity >= count
+    view = np.frombuffer(memoryview(buffer), np.uint32)
     view[:count] = np.arange(count)
     with pytest.raises(BufferError, match="still in use"):
-        room.taken(count)
+        buffer.taken(count)
     del view
     with pytest.raises(ValueError, match="are asked for"):
-        room.taken(room.capacity + 1)
-    ids = room.taken(count)
+        buffer.taken(buffer.capacity + 1)
+    ids = buffer.taken(count)
     assert ids.flags.writeable and (ids == np.arange(count)).all()
     with pytest.raises(BufferError, match="taken"):
-        room.taken(1)
+        buffer.taken(1)
     with pytest.raises(BufferError, match="taken"):
-        memoryview(room)
+        memoryview(buffer)
     place = ids.ctypes.data
-    del ids, room
+    del ids, buffer
     if count == 5_000_000:
-        again = IdRoom(count, count)
+        again = IdsBuffer(count, count)
         assert np.frombuffer(memoryview(again), np.uint32).ctypes.data == place
 
 

@@ -228,7 +228,7 @@ def test_buffers_in_garbage():
         from array import array
 
         from streamtok.native.lists import lists_over
-        from streamtok.native.room import Lent
+        from streamtok.native.buffers import Lent
 
         class Holder:
             pass

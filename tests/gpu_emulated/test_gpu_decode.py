@@ -17,7 +17,7 @@ from streamtok import gpu
 from streamtok._device import devices_of
 from streamtok.gpu import _open, decode_pipeline
 from streamtok.gpu.ids import jobs
-from streamtok.native.room import BytesRoom, rows_of_bytes
+from streamtok.native.buffers import BytesBuffer, rows_of_bytes
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -314,7 +314,7 @@ class Spelled:
 
 
 def test_room_for_bytes():
-    room = BytesRoom(5000)
+    room = BytesBuffer(5000)
     view = np.frombuffer(memoryview(room), np.uint8)
     view[:5] = list(b"hello")
     with pytest.raises(BufferError, match="still in use"):

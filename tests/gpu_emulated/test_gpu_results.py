@@ -18,7 +18,7 @@ import streamtok
 from streamtok import gpu
 from streamtok.gpu import _results
 from streamtok.gpu._results import Results
-from streamtok.native.room import Lent
+from streamtok.native.buffers import Lent
 
 __all__ = ["devices"]  # a fixture
 

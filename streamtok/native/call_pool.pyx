@@ -1,4 +1,4 @@
-"""Threads for one call (crew.pxd). They are no threads of Python's: they run without the GIL from their first step, so none of them
+"""Threads for one call (call_pool.pxd). They are no threads of Python's: they run without the GIL from their first step, so none of them
 waits for the one before it to let go of the lock. With sixteen that took some milliseconds. They end with the call: none is left
 behind for a fork to lose, and none waits between calls.
 
@@ -31,7 +31,7 @@ cdef enum:
 
 cdef PyThread_type_lock[LOCKS] locks
 
-cdef struct Crew:
+cdef struct CallPool:
     void (*work)(void *) noexcept nogil
     void *context
     int *stop
@@ -60,47 +60,47 @@ cdef void give_lock(PyThread_type_lock lock) noexcept nogil:
 
 
 cdef void help(void *given) noexcept nogil:
-    cdef Crew *crew = <Crew *>given
-    cdef PyThread_type_lock over = crew.over
+    cdef CallPool *pool = <CallPool *>given
+    cdef PyThread_type_lock over = pool.over
     cdef st_interrupt scope
-    st_interrupt_begin(&scope, NULL, crew.stop)
-    crew.work(crew.context)
+    st_interrupt_begin(&scope, NULL, pool.stop)
+    pool.work(pool.context)
     st_interrupt_end(&scope)
-    if st_count_add(&crew.working, -1) == 0:  # from here on `crew` may be gone
+    if st_count_add(&pool.working, -1) == 0:  # from here on `pool` may be gone
         PyThread_release_lock(over)
 
 
-cdef void wait(Crew *crew, Scope *scope) noexcept nogil:
+cdef void wait(CallPool *pool, Scope *scope) noexcept nogil:
     cdef bint asks = True
-    while PyThread_acquire_lock_timed(crew.over, LOOK_AFTER, 0) != PY_LOCK_ACQUIRED:
+    while PyThread_acquire_lock_timed(pool.over, LOOK_AFTER, 0) != PY_LOCK_ACQUIRED:
         if scope.core.ended or not asks:
             continue
         if scope.core.ask != NULL and scope.core.ask(&scope.core):
             scope.core.ended = True
-            st_count_add(crew.stop, 1)
+            st_count_add(pool.stop, 1)
         asks = scope.core.ask != NULL
 
 
 cdef int together(void (*work)(void *) noexcept nogil, void *context, int *stop, size_t helpers) except -1:
     cdef Scope scope
-    cdef Crew crew
+    cdef CallPool pool
     cdef size_t i
-    crew.work, crew.context, crew.stop, crew.working = work, context, stop, 1
+    pool.work, pool.context, pool.stop, pool.working = work, context, stop, 1
     begin(&scope, stop)
     with nogil:
-        crew.over = take_lock() if helpers else NULL
-        if crew.over != NULL:
+        pool.over = take_lock() if helpers else NULL
+        if pool.over != NULL:
             for i in range(helpers):
-                st_count_add(&crew.working, 1)
-                if PyThread_start_new_thread(help, &crew) == PYTHREAD_INVALID_THREAD_ID:
-                    st_count_add(&crew.working, -1)
+                st_count_add(&pool.working, 1)
+                if PyThread_start_new_thread(help, &pool) == PYTHREAD_INVALID_THREAD_ID:
+                    st_count_add(&pool.working, -1)
                     break
         work(context)
         if scope.core.ended:
             st_count_add(stop, 1)
-        if st_count_add(&crew.working, -1) > 0:
-            wait(&crew, &scope)
-        if crew.over != NULL:
-            give_lock(crew.over)
+        if st_count_add(&pool.working, -1) > 0:
+            wait(&pool, &scope)
+        if pool.over != NULL:
+            give_lock(pool.over)
     end_scope(&scope)
     return check(&scope) if scope.error != NULL else 0

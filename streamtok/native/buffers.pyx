@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject **data, Py_ssize_t n) except -1
 
 
-cdef class BytesRoom:
+cdef class BytesBuffer:
     """Room for n bytes, as a writable buffer; taken(size) is its beginning as a bytes object, without a copy."""
     cdef PyObject *made
     cdef Py_ssize_t n, lent
@@ -44,9 +44,9 @@ cdef class BytesRoom:
     def taken(self, Py_ssize_t size) -> bytes:
         """Once only, when nothing else holds the buffer; BufferError otherwise."""
         if self.lent or self.made == NULL:
-            raise BufferError("the room is still in use, or its bytes are taken")
+            raise BufferError("the buffer is still in use, or its bytes are taken")
         if not 0 <= size <= self.n:
-            raise ValueError(f"the room has {self.n} bytes, and {size} are asked for")
+            raise ValueError(f"the buffer has {self.n} bytes, and {size} are asked for")
         _PyBytes_Resize(&self.made, size)
         result = <object>self.made
         Py_XDECREF(self.made)
@@ -54,7 +54,7 @@ cdef class BytesRoom:
         return result
 
 
-cdef class IdRoom:
+cdef class IdsBuffer:
     """Room for n ids of 32 bits, as a writable buffer; for `most`, if the system gives memory that is not written for nothing.
     It is memory that another array has left, if there is some that fits: its pages are there already. taken(size) is its beginning
     as an array."""
@@ -88,9 +88,9 @@ cdef class IdRoom:
     def taken(self, size_t size) -> _Ids:
         """A writable array of uint32. Once only, when nothing else holds the buffer; BufferError otherwise."""
         if self.lent or self.is_taken:
-            raise BufferError("the room is still in use, or its ids are taken")
+            raise BufferError("the buffer is still in use, or its ids are taken")
         if size > self.ids.capacity:
-            raise ValueError(f"the room is for {self.ids.capacity} ids, and {size} are asked for")
+            raise ValueError(f"the buffer is for {self.ids.capacity} ids, and {size} are asked for")
         self.ids.size = size
         self.is_taken = True
         return writable(array_of(&self.ids))
@@ -100,14 +100,14 @@ def copied_ids(source not None: _Data) -> _Ids:
     """A copy of a buffer of numbers of 32 bits, as a writable array of uint32, in memory that another array has left, if there is some
     that fits. Several threads copy where it is long."""
     cdef Items items = items_of(source, sizeof(uint32_t))
-    cdef IdRoom room = IdRoom(<size_t>items.n, <size_t>items.n)
+    cdef IdsBuffer buffer = IdsBuffer(<size_t>items.n, <size_t>items.n)
     cdef Batch batch
     if is_little(<size_t>items.n * sizeof(uint32_t)):
-        memcpy(room.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
+        memcpy(buffer.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
     else:
-        batch = begin_copy(room.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
+        batch = begin_copy(buffer.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
         batch.wait()
-    return room.taken(<size_t>items.n)
+    return buffer.taken(<size_t>items.n)
 
 
 @cython.no_gc_clear  # it would let go of the buffer without releasing it
