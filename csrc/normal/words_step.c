@@ -1,5 +1,7 @@
 /* White space divides a text into words, and each word begins with a mark, unless it begins with one. What tokenizers' WhitespaceSplit
  * does, with a Metaspace behind it. */
+#include "base/bits.h"
+#include "base/load.h"
 #include "normal/step.h"
 
 /* Whether the text begins with the mark. A part has whole characters. */
@@ -14,39 +16,91 @@ static inline int may_be_white(uint8_t byte)
     return byte == 0xC2 || byte - 0xE1u < 3;
 }
 
+/* Whether white space begins at text[at]; *size: bytes of the character there. */
+static inline int begins_white(const uint8_t *text, size_t at, unsigned *size)
+{
+    *size = st_utf8_size(text[at]);
+    if (text[at] < 0x80)
+        return text[at] == ' ' || text[at] - 9u < 5u;
+    return may_be_white(text[at]) && st_is_white(st_utf8_decode(text + at, size));
+}
+
 /* Bytes of the word that goes on at the start of the text. */
 static size_t rest_of_word(const uint8_t *text, size_t n)
 {
     size_t at = 0;
     unsigned size;
-    for (; at < n; at += size) {
-        size = st_utf8_size(text[at]);
-        if (text[at] == ' ' || text[at] - 9u < 5u || (may_be_white(text[at]) && st_is_white(st_utf8_decode(text + at, &size))))
-            break;
-    }
+    for (; at < n && !begins_white(text, at, &size); at += size)
+        ;
     return at;
 }
 
 /* Bytes that are taken without a look at how many were made. */
 #define SLICE ((size_t)4096)
 
+/* What is written at a word's end may be so much longer than the word. */
+#define SLACK 8
+
+#if ST_SWAR
+/* Of each of eight bytes the highest bit: whether white space may begin there, or a control. */
+static inline uint64_t white_among(uint64_t eight)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7, low = eight & ~high;
+    const uint64_t prints = low + ones * (0x80 - 0x21), is_c2 = ~((low ^ ones * 0x42) + ones * 0x7F);
+    const uint64_t is_e = (low + ones * (0x80 - 0x61)) & ~(low + ones * (0x80 - 0x64)); /* 0xE1, 0xE2, 0xE3 */
+    return (eight & (is_c2 | is_e) & high) | (~eight & ~prints & high);
+}
+#endif
+
+/* Copies a word, or what is left of it, from text[from..stop) to `*to`, and returns where it ends. */
+static inline size_t copy_word(uint8_t **to, const uint8_t *text, size_t from, size_t stop)
+{
+    uint8_t *made = *to;
+    unsigned size;
+    while (from < stop) {
+#if ST_SWAR
+        if (from + 8 <= stop) {
+            const uint64_t eight = st_load64(text + from), white = white_among(eight);
+            const size_t kept = white ? st_first_bit(white) / 8 : 8;
+            st_store64(made, eight);
+            from += kept;
+            made += kept;
+            if (!white)
+                continue;
+        }
+        while (from < stop && st_utf8_is_continuation(text[from])) /* the eight bytes ended inside of a character */
+            *made++ = text[from++];
+        if (from == stop)
+            break;
+#endif
+        if (begins_white(text, from, &size))
+            break;
+        do {
+            for (unsigned i = 0; i < size; i++)
+                made[i] = text[from + i];
+            made += size;
+            from += size;
+        } while (from < stop && may_be_white(text[from]) && !begins_white(text, from, &size));
+    }
+    *to = made;
+    return from;
+}
+
 /* Takes text[*at..n), or a slice of it, of a text whose places nobody asks for. */
 static st_status take_words(st_flow *flow, size_t step, const uint8_t *text, size_t n, size_t *at)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
-    size_t from = *at, to, stop = n - from > SLICE ? from + SLICE : n;
+    size_t from = *at, stop = n - from > SLICE ? from + SLICE : n;
+    unsigned size;
     while (stop < n && st_utf8_is_continuation(text[stop]))
         stop++;
-    ST_TRY(st_bytes_reserve(&state->out.text, (s->content_size + 1) * (stop - from + 4)));
+    ST_TRY(st_bytes_reserve(&state->out.text, (s->content_size + 1) * (stop - from + 4) + SLACK));
     uint8_t *made = state->out.text.data + state->out.text.size;
-    for (; from < stop; from = to) {
-        unsigned size;
-        to = from + rest_of_word(text + from, stop - from);
-        if (to == from) {
-            st_utf8_decode(text + from, &size);
+    while (from < stop) {
+        if (begins_white(text, from, &size)) {
             state->begun = 0;
-            to = from + size;
+            from += size;
             continue;
         }
         if (!state->begun && !is_marked(s, text + from, n - from)) {
@@ -54,8 +108,7 @@ static st_status take_words(st_flow *flow, size_t step, const uint8_t *text, siz
             made += s->content_size;
         }
         state->begun = 1;
-        memcpy(made, text + from, to - from);
-        made += to - from;
+        from = copy_word(&made, text, from, stop);
     }
     state->out.text.size = (size_t)(made - state->out.text.data);
     *at = from;
