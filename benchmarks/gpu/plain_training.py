@@ -108,7 +108,7 @@ def learn(
         job[name] = device.pointer(arrays[name])
     job["bytes"], job["merged"] = new("bytes", 16 * wanted + MOST_BYTES, np.uint8), new("merged", wanted, np.uint64)
     device.assign(arrays["bytes"][:256], device.put(np.arange(256, dtype=np.uint8)))
-    job["wanted"], job["longest"], job["floor"], job["by_bytes"] = wanted, 65535, 1, by_bytes
+    job["wanted"], job["max_token_bytes"], job["floor"], job["by_bytes"] = wanted, 65535, 1, by_bytes
     job["pairs"], job["pair_mask"], job["pair_limit"] = (
         new("pairs", PAIRS * PAIR.itemsize // 8, np.uint64),
         PAIRS - 1,

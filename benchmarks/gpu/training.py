@@ -137,7 +137,7 @@ class Bench:
 
     def trainer(self, wanted: int) -> Trainer:
         o = self.options
-        return Trainer(o.alphabet, wanted, o.ties, o.longest, o.min_frequency)
+        return Trainer(o.alphabet, wanted, o.ties, o.max_token_bytes, o.min_frequency)
 
     def learn(self, row: Any, wanted: int, text_bytes: int, tuning: Any = None) -> tuple[Any, float]:
         """(a trainer, seconds); the row is as it was afterwards."""

@@ -162,7 +162,7 @@ typedef struct st_job {
 
     /* longest match (cuda/longest) */
     const st_cell *cells;
-    uint64_t longest;        /* bytes of the longest token */
+    uint64_t longest_token;  /* bytes of the longest token */
     uint64_t bounded;        /* do tokens end at `starts`? */
     uint64_t known;          /* is it known where the stretches are entered? */
     uint32_t *fronts;        /* byte of the slice: ids of a lane in front of those in `slots` */

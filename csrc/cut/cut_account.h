@@ -33,10 +33,10 @@ static inline void st_cut_account_enter(st_cut_account *a, size_t cuts, size_t c
     a->left_whole = a->debt == ST_CUT_MOST_DEBT ? leave : 0;
 }
 
-/* Whether to leave the next `pieces` pieces whole, the longest of them `longest` bytes long. If so, they are counted off. */
-static inline int st_cut_account_leaves_whole(st_cut_account *a, size_t longest, size_t pieces)
+/* Whether to leave the next `pieces` pieces whole, the longest of them `longest_piece` bytes long. If so, they are counted off. */
+static inline int st_cut_account_leaves_whole(st_cut_account *a, size_t longest_piece, size_t pieces)
 {
-    if (!a->left_whole || longest > ST_CUT_ALWAYS)
+    if (!a->left_whole || longest_piece > ST_CUT_ALWAYS)
         return 0;
     a->left_whole -= pieces < a->left_whole ? (unsigned)pieces : a->left_whole;
     return 1;

@@ -123,17 +123,17 @@ static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_
 }
 
 /* Writes the ends of the pieces of the next stretch, uncut, and returns how many; 0 if they should be cut. */
-static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest)
+static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest_piece)
 {
     size_t count = 0, start = 0;
     const uint64_t *all = b->ends + b->piece;
-    for (*longest = 0; count < b->count - b->piece && all[count] - b->at <= ST_CUT_STRETCH; count++) {
+    for (*longest_piece = 0; count < b->count - b->piece && all[count] - b->at <= ST_CUT_STRETCH; count++) {
         const size_t end = (size_t)all[count] - b->at, n = end - start;
         ends[count] = (uint32_t)end;
-        *longest = n > *longest ? n : *longest;
+        *longest_piece = n > *longest_piece ? n : *longest_piece;
         start = end;
     }
-    return count && st_cut_account_leaves_whole(&w->cutting, *longest, count) ? count : 0;
+    return count && st_cut_account_leaves_whole(&w->cutting, *longest_piece, count) ? count : 0;
 }
 
 /* Adds the pieces of the next stretch, the long ones as atoms or whole, without a branch on what they hold. Returns 0 if the next
@@ -141,13 +141,13 @@ static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size
 static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 {
     uint32_t ends[ST_CUT_STRETCH + 16];
-    size_t pieces = 0, count = 0, longest;
+    size_t pieces = 0, count = 0, longest_piece;
     const st_cuts *cuts = st_vocab_cuts(v);
     if (!cuts)
         return 0;
     if (w->cutting.left_whole)
-        count = pieces = whole_pieces(w, b, ends, &longest);
-    b->cutting = count && longest > ST_KEY_BYTES;
+        count = pieces = whole_pieces(w, b, ends, &longest_piece);
+    b->cutting = count && longest_piece > ST_KEY_BYTES;
     if (!count) {
         count = st_tier()->cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
         st_cut_account_enter(&w->cutting, count - pieces, ST_CUT_STRETCH_COSTS, ST_CUT_STRETCH_LEAVES_WHOLE);

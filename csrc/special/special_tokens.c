@@ -161,7 +161,7 @@ typedef struct pace {
 static void read_on(const st_special *s, st_special_search *k, pace *p, const uint8_t *text, size_t until, size_t n)
 {
     const size_t starts = until < k->before ? 0 : until - k->before < n ? until - k->before : n;
-    const size_t stop = n - starts > s->longest ? starts + s->longest : n; /* where all starts are behind `until` */
+    const size_t stop = n - starts > s->longest_name ? starts + s->longest_name : n; /* where all starts are behind `until` */
     st_special_way way = {k->at - k->before, k->node, 0};
     const size_t at = way.at;
     if (p->dense && starts > at && starts - at >= MANY) {

@@ -55,7 +55,7 @@ typedef struct st_special {
     uint32_t count, name_count;
     uint32_t first[256];     /* the root's node for a byte, 0 = none */
     int only_first;          /* the one byte that all names begin with, -1 if there are several */
-    size_t longest;          /* bytes of the longest name */
+    size_t longest_name;     /* bytes of the longest name */
     size_t total;            /* bytes of all names */
     uint32_t flags;          /* of all names, together */
     uint32_t *words;         /* the characters of words, where a name stands alone: first and last of each range, ascending */

@@ -70,7 +70,7 @@ static void add_name(builder *b, size_t start, uint32_t number)
         s->only_first = s->bytes[start];
     else if (s->only_first != s->bytes[start])
         s->only_first = -1;
-    s->longest = n > s->longest ? n : s->longest;
+    s->longest_name = n > s->longest_name ? n : s->longest_name;
 }
 
 /* ---- links ---- */
@@ -79,12 +79,12 @@ static void add_name(builder *b, size_t start, uint32_t number)
 static st_status sort_nodes(builder *b)
 {
     const st_special *s = b->s;
-    uint32_t *counts = st_calloc(s->longest + 2, sizeof *counts);
+    uint32_t *counts = st_calloc(s->longest_name + 2, sizeof *counts);
     if (!counts)
         return ST_NO_MEMORY;
     for (uint32_t node = 0; node < s->count; node++)
         counts[s->depth[node] + 1]++;
-    for (size_t depth = 1; depth <= s->longest; depth++)
+    for (size_t depth = 1; depth <= s->longest_name; depth++)
         counts[depth] += counts[depth - 1];
     for (uint32_t node = 0; node < s->count; node++)
         b->by_depth[counts[s->depth[node]]++] = node;

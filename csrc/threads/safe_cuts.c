@@ -15,10 +15,10 @@
 
 static size_t longest_name(const st_cut_rules *rules)
 {
-    size_t longest = rules->allowed ? rules->allowed->longest : 0;
-    if (rules->disallowed && rules->disallowed->longest > longest)
-        longest = rules->disallowed->longest;
-    return longest;
+    size_t longest_name = rules->allowed ? rules->allowed->longest_name : 0;
+    if (rules->disallowed && rules->disallowed->longest_name > longest_name)
+        longest_name = rules->disallowed->longest_name;
+    return longest_name;
 }
 
 size_t st_cut_margin(const st_cut_rules *rules)
@@ -34,7 +34,7 @@ static size_t name_before(const st_special *names, const uint8_t *text, size_t n
     size_t margin, from;
     if (!names)
         return at;
-    margin = names->longest + LOOK_BACK;
+    margin = names->longest_name + LOOK_BACK;
     from = at > margin ? at - margin : 0;
     search = st_special_search_from(from);
     return st_special_find(names, &search, text, at, n, 1, &match) == ST_SPECIAL_FOUND ? match.start : at;

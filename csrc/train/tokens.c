@@ -30,12 +30,12 @@ static void enter(st_train_tokens *tokens, size_t n, st_train_key pair)
 }
 
 st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
-                               uint32_t longest)
+                               uint32_t max_token_bytes)
 {
     memset(tokens, 0, sizeof *tokens);
     tokens->room = room < 256 ? 256 : room;
     tokens->ties = ties;
-    tokens->longest = longest;
+    tokens->max_token_bytes = max_token_bytes;
     tokens->lengths = st_malloc(tokens->room * sizeof *tokens->lengths);
     tokens->prefixes = st_malloc(tokens->room * sizeof *tokens->prefixes);
     tokens->starts = st_malloc(tokens->room * sizeof *tokens->starts);

@@ -37,12 +37,12 @@ typedef struct st_train_tokens {
     size_t count, room;
     st_bytes bytes;
     st_train_ties ties;
-    uint32_t longest; /* bytes that a token may have */
+    uint32_t max_token_bytes; /* bytes that a token may have */
 } st_train_tokens;
 
-/* The 256 bytes in the order of `alphabet`, and room for `room` tokens in all. longest: see st_train_may_merge. */
+/* The 256 bytes in the order of `alphabet`, and room for `room` tokens in all. max_token_bytes: see st_train_may_merge. */
 st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
-                               uint32_t longest);
+                               uint32_t max_token_bytes);
 void st_train_tokens_free(st_train_tokens *tokens);
 
 /* Adds the token that a pair makes; there must be room for it. */
@@ -53,7 +53,7 @@ st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair);
 static inline int st_train_may_merge(const st_train_tokens *tokens, uint32_t left, uint32_t right)
 {
     const uint64_t n = (uint64_t)tokens->lengths[left] + tokens->lengths[right];
-    return tokens->ties == ST_TIES_HUGGINGFACE ? n == 2 || n < tokens->longest : n <= tokens->longest;
+    return tokens->ties == ST_TIES_HUGGINGFACE ? n == 2 || n < tokens->max_token_bytes : n <= tokens->max_token_bytes;
 }
 
 /* Of two different pairs with the same count: does the first go before the second? */

@@ -25,7 +25,7 @@ st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)
     trainer->wanted = options->wanted;
     trainer->index.floor = options->frequency ? options->frequency : 1;
     trainer->index.most_lists = options->most_lists;
-    ST_TRY(st_train_tokens_init(&trainer->tokens, options->alphabet, options->wanted, options->ties, options->longest));
+    ST_TRY(st_train_tokens_init(&trainer->tokens, options->alphabet, options->wanted, options->ties, options->max_token_bytes));
     ST_TRY(sides_init(&trainer->left, trainer->tokens.room));
     return sides_init(&trainer->right, trainer->tokens.room);
 }

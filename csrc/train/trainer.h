@@ -51,7 +51,7 @@ typedef struct st_train_options {
     const uint8_t *alphabet; /* the 256 bytes in the order of their tokens */
     size_t wanted;           /* tokens, those of the alphabet included */
     st_train_ties ties;
-    uint32_t longest;   /* see st_train_may_merge */
+    uint32_t max_token_bytes;   /* see st_train_may_merge */
     uint64_t frequency; /* pairs seen less often are not merged */
     size_t most_lists;  /* see st_train_index */
 } st_train_options;

@@ -25,7 +25,7 @@ first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 l
 huge_starts huge_ends huge_tokens huge_room
 tile_starts offsets out out_room id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_room trusted
-cells longest bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
+cells longest_token bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """
 

@@ -33,7 +33,7 @@ class Sought:
 
     def __init__(self, matchers: list[Matcher]) -> None:
         self.names = [name for matcher in matchers for name in matcher.names]
-        self.fits = len(self.names) <= _MOST and all(matcher.longest <= _LONGEST for matcher in matchers)
+        self.fits = len(self.names) <= _MOST and all(matcher.longest_name <= _LONGEST for matcher in matchers)
         self._matchers = matchers
         self._before = np.cumsum([0, *(len(matcher.names) for matcher in matchers)])
 

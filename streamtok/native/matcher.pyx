@@ -100,9 +100,9 @@ cdef class Matcher:
         return self.special.total + (0 if self.late is None else self.late.size)
 
     @property
-    def longest(self) -> int:
+    def longest_name(self) -> int:
         """Bytes of the longest name."""
-        return self.special.longest
+        return self.special.longest_name
 
     def tables(self) -> _Tables:
         """What the kernels need (csrc/cuda/job.h): name of a field of st_name_set -> its array as bytes, and the

@@ -212,20 +212,20 @@ cdef class Counter:
 cdef class Trainer:
     """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
 
-    alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
+    alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. max_token_bytes, frequency: as
     csrc/train/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it cannot be used."""
     cdef st_trainer trainer
     cdef int busy
     cdef readonly bint laid_out
 
-    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties: str, uint32_t longest, uint64_t frequency):
+    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties: str, uint32_t max_token_bytes, uint64_t frequency):
         cdef st_train_options options
         if sorted(alphabet) != list(range(256)) or wanted < 256:
             raise ValueError("the alphabet has each of the 256 bytes once, and as many tokens are wanted at least")
         options.alphabet = <const uint8_t *>PyBytes_AS_STRING(alphabet)
         options.wanted = wanted
         options.ties = TIES[ties]
-        options.longest = longest
+        options.max_token_bytes = max_token_bytes
         options.frequency = frequency
         options.most_lists = SIZE_MAX
         check(st_trainer_init(&self.trainer, &options))

@@ -61,7 +61,7 @@ class Options:
         return record | {name: value for name, value in tables.items() if value not in (None, "error")}
 
     @property
-    def longest(self) -> int:
+    def max_token_bytes(self) -> int:
         """The limit of a token's bytes, as the rule for ties reads it; a vocabulary has one in any case."""
         most = MAX_TOKEN_BYTES if self.ties == "lexicographic" else MAX_TOKEN_BYTES + 1
         return most if self.max_token_length is None else min(self.max_token_length, most)

@@ -265,7 +265,7 @@ class Run:
 
     def _trainer(self) -> Trainer:
         options = self.options
-        return Trainer(options.alphabet, self.wanted, options.ties, options.longest, options.min_frequency)
+        return Trainer(options.alphabet, self.wanted, options.ties, options.max_token_bytes, options.min_frequency)
 
     def _laid_out(self, pieces: Blocks) -> Trainer:
         trainer = self._trainer()

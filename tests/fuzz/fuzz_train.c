@@ -75,7 +75,7 @@ static int goes_before(const plain *t, uint32_t left, uint32_t right, uint32_t o
 static int is_short(const plain *t, uint32_t left, uint32_t right)
 {
     const size_t n = t->lengths[left] + t->lengths[right];
-    return t->known.ties == ST_TIES_HUGGINGFACE ? n == 2 || n < t->known.longest : n <= t->known.longest;
+    return t->known.ties == ST_TIES_HUGGINGFACE ? n == 2 || n < t->known.max_token_bytes : n <= t->known.max_token_bytes;
 }
 
 static uint64_t count_pair(const plain *t, uint32_t left, uint32_t right)
@@ -128,7 +128,7 @@ static void join_pair(plain *t, st_train_key pair)
 static void learn_plainly(plain *t, const st_train_options *options)
 {
     st_train_key best = 0;
-    CHECK(st_train_tokens_init(&t->known, options->alphabet, options->wanted, options->ties, options->longest) == ST_OK);
+    CHECK(st_train_tokens_init(&t->known, options->alphabet, options->wanted, options->ties, options->max_token_bytes) == ST_OK);
     for (size_t i = 0; i < 256; i++) {
         t->bytes[i][0] = (uint8_t)i;
         t->lengths[i] = 1;
@@ -207,9 +207,9 @@ static void check_merges(rng *r)
     st_trainer trainer;
     for (size_t i = 0; i < 256; i++)
         alphabet[i] = (uint8_t)i;
-    const uint32_t longest = rng_one_in(r, 4) ? (uint32_t)(1 + rng_below(r, 6)) : 1000;
+    const uint32_t max_token_bytes = rng_one_in(r, 4) ? (uint32_t)(1 + rng_below(r, 6)) : 1000;
     const st_train_options options = {alphabet, WANTED, rng_one_in(r, 2) ? ST_TIES_LEXICOGRAPHIC : ST_TIES_HUGGINGFACE,
-                                      longest, 0, rng_one_in(r, 2) ? SIZE_MAX : (size_t)rng_below(r, 100)};
+                                      max_token_bytes, 0, rng_one_in(r, 2) ? SIZE_MAX : (size_t)rng_below(r, 100)};
     learn_plainly(&by_definition, &options);
     const int64_t live = st_alloc_read().live;
     const rng seed = {rng_next(r), NULL, 0};

@@ -216,7 +216,7 @@ def test_a_piece_that_is_seen_more_often_than_32_bits_tell(device):
     table = pieces.table
     table._counted[4] *= factor  # pieces seen
     options = make_options(**DEFAULTS)
-    trainer = lambda: Trainer(options.alphabet, 600, "lexicographic", options.longest, 0)  # noqa: E731
+    trainer = lambda: Trainer(options.alphabet, 600, "lexicographic", options.max_token_bytes, 0)  # noqa: E731
     counter, rest, want = Counter(None, None), trainer(), trainer()
     rest.lay_out()
     rest.finish()

@@ -47,9 +47,9 @@ ST_KERNEL st_kernel_give(const __grid_constant__ st_hold job)
         st_give_row(&job, threadIdx.x & 31, i);
 }
 
-ST_KERNEL st_kernel_longest(const __grid_constant__ st_pad job)
+ST_KERNEL st_kernel_longest_row(const __grid_constant__ st_pad job)
 {
-    st_find_longest(&job, ST_THREAD, ST_THREADS);
+    st_find_longest_row(&job, ST_THREAD, ST_THREADS);
 }
 
 ST_KERNEL st_kernel_pad(const __grid_constant__ st_pad job)

@@ -34,9 +34,9 @@
 /* A row begins in front of the one before it, or behind the ids. */
 #define ST_FLAG_BAD_ROWS 4
 
-/* What the kernels report. `total` is as st_add_up finds it; `longest` in ids. */
+/* What the kernels report. `total` is as st_add_up finds it; `longest_row` in ids. */
 typedef struct st_id_report {
-    uint64_t total, flags, longest;
+    uint64_t total, flags, longest_row;
 } st_id_report;
 
 /* Numbers that become the sums of those in front of them; one more is written, the sum of all. host: NULL where the report goes on. */

@@ -54,7 +54,7 @@ template <typename T> ST_FORCE_INLINE T st_before_lane(T value, unsigned lane, T
 ST_FORCE_INLINE void st_tell(st_id_report *report, st_id_report *host)
 {
     *host = *report;
-    report->total = report->flags = report->longest = 0;
+    report->total = report->flags = report->longest_row = 0;
 }
 
 #define ST_SUM_WARPS 32

@@ -7,13 +7,13 @@
 ST_INLINE uint64_t st_row_size(const st_pad *job, uint64_t row) { return job->row_starts[row + 1] - job->row_starts[row]; }
 
 /* The longest row, of a thread's share. */
-ST_INLINE void st_find_longest(const st_pad *job, uint64_t first, uint64_t step)
+ST_INLINE void st_find_longest_row(const st_pad *job, uint64_t first, uint64_t step)
 {
     uint64_t longest = 0;
     for (uint64_t row = first; row < job->row_count; row += step)
         longest = st_row_size(job, row) > longest ? st_row_size(job, row) : longest;
     if (longest)
-        atomicMax((unsigned long long *)&job->report->longest, (unsigned long long)longest);
+        atomicMax((unsigned long long *)&job->report->longest_row, (unsigned long long)longest);
 }
 
 /* The id at place `at` of a row: `size` ids from `from` on, and those around them. */

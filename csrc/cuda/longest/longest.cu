@@ -72,7 +72,7 @@ ST_KERNEL __launch_bounds__(256, ST_BOUNDED_RESIDENT) st_kernel_map(const __grid
 
 ST_KERNEL __launch_bounds__(256) st_kernel_groups(const __grid_constant__ st_job job)
 {
-    for (uint64_t i = ST_THREAD; i < st_groups(&job) * job.longest; i += ST_THREADS)
+    for (uint64_t i = ST_THREAD; i < st_groups(&job) * job.longest_token; i += ST_THREADS)
         st_map_group(&job, i);
 }
 

@@ -1,5 +1,5 @@
 /* maps.cu - finds where the matching of each stretch begins, for text that mend.cu gives up. A token from the stretch before reaches
- * at most job->longest - 1 bytes into this one. The map of a stretch says for each such entry where its last token ends. Maps are
+ * at most job->longest_token - 1 bytes into this one. The map of a stretch says for each such entry where its last token ends. Maps are
  * composed, those of a group first. */
 #ifndef ST_CUDA_LONGEST_MAPS_CU
 #define ST_CUDA_LONGEST_MAPS_CU
@@ -33,13 +33,13 @@ template <int Bounded> ST_INLINE uint32_t st_exit_of(const st_matching *w, uint3
 /* The map of a stretch; a warp a stretch. */
 template <int Bounded> ST_FORCE_INLINE void st_map_bounded(st_matching *w, uint64_t stretch)
 {
-    uint32_t *map = w->job->maps + (stretch - w->job->first_stretch) * w->job->longest, tokens;
+    uint32_t *map = w->job->maps + (stretch - w->job->first_stretch) * w->job->longest_token, tokens;
     st_begin_walk(w, stretch);
     __syncwarp(); /* the memory is free again */
     st_load_window<Bounded>(w);
     *st_exit_place(w, w->lane) = st_walk_first<Bounded>(w, (uint32_t *)0, &tokens);
     __syncwarp();
-    for (uint32_t entry = w->lane; entry < w->job->longest; entry += 32)
+    for (uint32_t entry = w->lane; entry < w->job->longest_token; entry += 32)
         map[entry] = st_exit_of<Bounded>(w, ST_LANE_BYTES + entry);
 }
 
@@ -64,10 +64,10 @@ ST_FORCE_INLINE uint64_t st_group_end(const st_job *job, uint64_t group)
 /* One number of the map of a group; a thread for each. */
 ST_INLINE void st_map_group(const st_job *job, uint64_t number)
 {
-    const uint64_t group = number / job->longest, end = st_group_end(job, group);
-    uint32_t entry = (uint32_t)(number % job->longest);
+    const uint64_t group = number / job->longest_token, end = st_group_end(job, group);
+    uint32_t entry = (uint32_t)(number % job->longest_token);
     for (uint64_t stretch = group * ST_GROUP; stretch < end; stretch++)
-        entry = job->maps[stretch * job->longest + entry];
+        entry = job->maps[stretch * job->longest_token + entry];
     job->group_maps[number] = entry;
 }
 
@@ -77,7 +77,7 @@ ST_INLINE void st_enter_groups(const st_job *job)
     uint32_t entry = job->stretch_entries[job->first_stretch];
     for (uint64_t group = 0; group < st_groups(job); group++) {
         job->group_entries[group] = entry;
-        entry = job->group_maps[group * job->longest + entry];
+        entry = job->group_maps[group * job->longest_token + entry];
     }
     job->stretch_entries[job->first_stretch + job->stretches] = entry;
 }
@@ -88,7 +88,7 @@ ST_INLINE void st_enter_stretches(const st_job *job, uint64_t group)
     uint32_t entry = job->group_entries[group];
     for (uint64_t stretch = group * ST_GROUP; stretch < st_group_end(job, group); stretch++) {
         job->stretch_entries[job->first_stretch + stretch] = entry;
-        entry = job->maps[stretch * job->longest + entry];
+        entry = job->maps[stretch * job->longest_token + entry];
     }
 }
 

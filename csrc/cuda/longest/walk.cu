@@ -182,7 +182,7 @@ ST_FORCE_INLINE void st_end_ids(const st_ids_out *out)
 /* Steps of a walk in eights beyond the first of each token, which is all that text of any meaning needs. */
 ST_FORCE_INLINE uint32_t st_work_of(const st_job *job)
 {
-    return 8 * ST_LANE_BYTES + (uint32_t)job->longest / 4;
+    return 8 * ST_LANE_BYTES + (uint32_t)job->longest_token / 4;
 }
 
 /* Walks from `at`, where a token begins, in the part of that number. Returns the place where it ends: a start that was noted, or the

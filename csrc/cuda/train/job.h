@@ -180,7 +180,7 @@ typedef struct st_learning {
     uint8_t *bytes;
     uint64_t byte_room;
     uint64_t *merged; /* the pair that each was merged of */
-    uint64_t wanted, longest, floor;
+    uint64_t wanted, max_token_bytes, floor;
     uint64_t by_bytes; /* does the order of bytes decide ties? Else that of numbers */
 
     /* pairs */

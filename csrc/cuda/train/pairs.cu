@@ -48,7 +48,7 @@ ST_INLINE st_pair *st_add_pair(const st_learning *job, uint64_t key)
 ST_FORCE_INLINE int st_may_merge(const st_learning *job, uint64_t left_length, uint64_t right_length)
 {
     const uint64_t n = left_length + right_length;
-    return job->by_bytes ? n <= job->longest : n == 2 || n < job->longest;
+    return job->by_bytes ? n <= job->max_token_bytes : n == 2 || n < job->max_token_bytes;
 }
 
 /* ---- ties ---- */

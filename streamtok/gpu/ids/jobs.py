@@ -29,7 +29,7 @@ IDS = Module(
         "row_bytes": 8,
         "hold": 8,
         "give": 8,
-        "longest": 8,
+        "longest_row": 8,
         "pad": 8,
         "pack_rows": 8,
         "sequences": 8,
@@ -41,7 +41,7 @@ IDS = Module(
     {"write_bytes": 3072, "add_up": 8},  # sizeof(st_decode_memory), a number
 )
 
-REPORT = struct("total flags longest")
+REPORT = struct("total flags longest_row")
 """A st_id_report."""
 
 SUMS = struct("numbers count room report host")

@@ -65,10 +65,10 @@ def padded(
     job["row_starts"], job["row_count"], job["report"] = device.pointer(row_starts), rows, kernels.report_there()
     longest = shape.length
     if longest is None:
-        device.launch("longest", job, device.blocks_for("longest", -(-max(1, rows) // 256)), 256)
+        device.launch("longest_row", job, device.blocks_for("longest_row", -(-max(1, rows) // 256)), 256)
         kernels.tell()
         yield device.moment()
-        longest = int(kernels.reported()["longest"]) + (around if rows else 0)
+        longest = int(kernels.reported()["longest_row"]) + (around if rows else 0)
     length = shape.row_length(longest)
     check_template(shape.ids_kept(longest), around if rows else 0)
     held = _put_template(kernels, job, template)

@@ -48,7 +48,7 @@ class LongestTables:
         self._cells, self._pattern = device.put(np.frombuffer(cells, np.uint64)), put_pattern(device, pattern)
         self.fields = {
             "cells": device.pointer(self._cells),
-            "longest": longest_token(vocab),
+            "longest_token": longest_token(vocab),
             "dfa": 0 if self._pattern is None else device.pointer(self._pattern),
         }
 
@@ -154,7 +154,7 @@ class LongestEngine(BaseEngine):
 
     def _enter(self, job: Record) -> None:
         """Finds where all stretches are entered, whatever the text."""
-        launch, blocks_for, longest = self._device.launch, self._device.blocks_for, int(job["longest"])
+        launch, blocks_for, longest = self._device.launch, self._device.blocks_for, int(job["longest_token"])
         most = max(1, min(MAPS_ROOM // longest, WALK_SLICE))
         slices = self._slices(job, most)
         most = min(most, slices[0][1])

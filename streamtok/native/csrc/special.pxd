@@ -21,7 +21,7 @@ cdef extern from "special/special_tokens.h" nogil:
         st_special_edges edges
         uint32_t count
         uint32_t[256] first
-        size_t longest, total
+        size_t longest_name, total
         const st_special *late
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)

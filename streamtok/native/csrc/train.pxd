@@ -73,7 +73,7 @@ cdef extern from "train/trainer.h" nogil:
         const uint8_t *alphabet
         size_t wanted
         st_train_ties ties
-        uint32_t longest
+        uint32_t max_token_bytes
         uint64_t frequency
         size_t most_lists
     st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)

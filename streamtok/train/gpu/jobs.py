@@ -71,7 +71,7 @@ LEARNED = struct(
 """A st_learned."""
 
 LEARNING = struct(
-    "row weights heavy places lengths prefixes starts bytes byte_room merged wanted longest floor by_bytes "
+    "row weights heavy places lengths prefixes starts bytes byte_room merged wanted max_token_bytes floor by_bytes "
     "pairs pair_mask pair_limit lists list_room sketch sketch_bits front front_wish histogram "
     "sides seen alone most_merges most_work learned"
 )

@@ -69,7 +69,7 @@ class DeviceLearner:
         job, row, device = self._job, self._row, self._device
         job["row"], job["weights"], job["heavy"] = map(device.pointer, (row.row, row.weights, row.heavy))
         job["places"], job["wanted"] = row.places, self._wanted
-        job["longest"], job["floor"] = options.longest, max(options.min_frequency, 1)
+        job["max_token_bytes"], job["floor"] = options.max_token_bytes, max(options.min_frequency, 1)
         job["by_bytes"] = options.ties == "lexicographic"
 
     def _fill_in_tokens(self) -> None:
