@@ -135,10 +135,7 @@ static void divide_from_sum(words *w, const uint8_t *text, size_t n)
     place places[MOST_BYTES + 1];
     path from = {w->pieces, w->rule, text, n, places, 0};
     size_t count;
-    for (size_t i = 0; i <= n; i++)
-        places[i] = (place){0, 0, 0};
-    places[0].sum = w->base;
-    leave_all(&from, 0, n, 1);
+    leave_word(&from, w->base, 1);
     w->base = (float)places[n].sum;
     st_path_turn(places, n);
     put_path(w, places, text, n, w->out->data + w->out->size, &count, &w->run);

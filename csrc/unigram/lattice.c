@@ -147,13 +147,10 @@ void st_lattice_word(const st_pieces *pieces, const st_vocab *vocab, st_word *wo
     path w = {pieces, rule, word->text, word->n, places, 0};
     st_ids out = {word->tokens, 0, word->n};
     st_sink s = {vocab, pieces, word->text, &out, NULL, 0, NO_RUN};
-    const int single = (rule->flags & ST_UNIGRAM_SINGLE) != 0;
-    for (size_t i = 0; i <= word->n; i++)
-        places[i] = (place){0, 0, 0};
-    if (single)
-        leave_all(&w, 0, word->n, 1);
+    if (rule->flags & ST_UNIGRAM_SINGLE)
+        leave_word(&w, 0, 1);
     else
-        leave_all(&w, 0, word->n, 0);
+        leave_word(&w, 0, 0);
     st_path_turn(places, word->n);
     (void)st_path_put(&s, places, word->n, 1); /* there is room */
     word->count = (uint32_t)out.size;

@@ -59,6 +59,49 @@ static inline size_t leave_all(path *w, size_t at, size_t until, int single)
     return at;
 }
 
+/* Whether the words of a text can be divided by leave_in_word: no token is below unknown characters, and no sum is taken back. */
+static inline int is_plain_word(const path *w, double sum)
+{
+    return w->pieces->unknown_last &&
+           (!(w->rule->flags & ST_UNIGRAM_SINGLE) || fabs(sum) + w->pieces->largest * (double)w->n < ST_UNIGRAM_RESET);
+}
+
+/* Leaves a place of such a word. There is one branch for what ends at a cell: -INFINITY is the score of one that is no token, and the sum
+ * of a place that nothing ends at. The unknown character is offered where it is known, too, as it cannot come before a token then. */
+static inline void leave_in_word(path *w, size_t at, int single)
+{
+    place *places = w->places;
+    const double sum = places[at].sum;
+    const unsigned one = st_utf8_size(w->text[at]);
+    uint32_t base = w->pieces->root;
+    for (size_t to = at; to < w->n;) {
+        const st_piece_cell *cell = &w->pieces->cells[base ^ w->text[to]];
+        if ((uint8_t)cell->link != w->text[to])
+            break;
+        to++;
+        const double more = single ? (double)(float)(sum + cell->score) : sum + cell->score;
+        if (more > places[to].sum)
+            places[to] = (place){more, cell->token, (uint32_t)(to - at)};
+        base = cell->link >> 8;
+    }
+    const double more = st_unigram_sum(w->rule, sum, w->rule->unknown_score);
+    if (more > places[at + one].sum)
+        places[at + one] = (place){more, w->rule->unknown, one};
+}
+
+/* Fills the places of a whole word, of which `sum` stands in front. */
+static inline void leave_word(path *w, double sum, int single)
+{
+    const int plain = is_plain_word(w, sum);
+    w->places[0] = (place){sum, 0, 0};
+    for (size_t i = 1; i <= w->n; i++)
+        w->places[i] = (place){plain ? -INFINITY : 0, 0, 0};
+    for (size_t at = 0; plain && at < w->n; at += st_utf8_size(w->text[at]))
+        leave_in_word(w, at, single);
+    if (!plain)
+        leave_all(w, 0, w->n, single);
+}
+
 /* Takes the tokens of the best path, as indices, and where each begins, if anybody asks. */
 typedef struct st_sink {
     const st_vocab *vocab;

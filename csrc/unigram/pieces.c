@@ -1,6 +1,8 @@
 /* The tree is built from the root down: the tokens below a cell are sorted by their next byte, its children find a place, and so on. */
 #include "unigram/pieces.h"
 
+#include <math.h>
+
 #include "base/alloc.h"
 #include "base/bits.h"
 #include "base/interrupt.h"
@@ -66,7 +68,7 @@ static st_status add_block(builder *b)
     if (count == b->capacity)
         ST_TRY(resize(b, (count / BLOCK + count / BLOCK / 2 + 16) * BLOCK));
     for (size_t i = count; i < count + BLOCK; i++)
-        b->pieces->cells[i] = (st_piece_cell){FREE, ST_NONE, 0};
+        b->pieces->cells[i] = (st_piece_cell){FREE, ST_NONE, -INFINITY};
     memset(b->taken + count / 64, 0, BLOCK / 8);
     memset(b->used + count / 64, 0, BLOCK / 8);
     b->pieces->count += BLOCK;
@@ -223,6 +225,17 @@ static int is_text(const uint8_t *text, size_t n)
     return 1;
 }
 
+static void compare_scores(st_pieces *pieces, const st_vocab *vocab)
+{
+    const st_unigram *rule = st_unigram_of(vocab);
+    pieces->largest = fabs(rule->unknown_score);
+    pieces->unknown_last = 1;
+    for (uint32_t i = 0; i < vocab->count; i++) {
+        pieces->largest = fabs(rule->scores[i]) > pieces->largest ? fabs(rule->scores[i]) : pieces->largest;
+        pieces->unknown_last &= rule->scores[i] >= rule->unknown_score;
+    }
+}
+
 static int has_all_bytes(const st_unigram *rule)
 {
     for (unsigned byte = 0; byte < 0xF5; byte++)
@@ -263,6 +276,7 @@ static st_status build(st_attached *made, const st_vocab *vocab)
         if (!st_token_is_silent(vocab, i) && is_text(st_token_bytes(vocab, i), st_token_length(vocab, i)))
             b.order[count++] = i;
     const st_status status = b.order && b.sorted ? place_all(&b, count) : ST_NO_MEMORY;
+    compare_scores(b.pieces, vocab);
     b.pieces->all_bytes = has_all_bytes(st_unigram_of(vocab));
     b.pieces->by_words = !status && is_by_words(b.pieces, vocab);
     st_free(b.order);

@@ -11,7 +11,7 @@
 typedef struct st_piece_cell {
     uint32_t link;
     uint32_t token; /* ST_NONE: none */
-    double score;   /* 0: none */
+    double score;   /* -INFINITY: none */
 } st_piece_cell;
 
 typedef struct st_pieces {
@@ -19,6 +19,8 @@ typedef struct st_pieces {
     st_piece_cell *cells;
     size_t count;
     uint32_t root;    /* its base */
+    double largest;   /* of all scores, without signs, the unknown one's too */
+    int unknown_last; /* no token has a score below an unknown character */
     int all_bytes;    /* each byte that UTF-8 has is a token */
     int by_words;     /* SentencePiece's dialect; a mark is a token, and none holds a mark behind another character (known_words.h) */
 } st_pieces;
