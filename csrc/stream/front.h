@@ -8,7 +8,7 @@
  * text of its own.
  *
  * Late names without flags are found behind it, as the names of a text that needs no front, unless something is done behind them. A
- * step may ask whether a part is the first one (flow.later), and what of it comes from its first character; a text that begins with a
+ * step may ask whether a part is the first one (st_flow.later), and what of it comes from its first character; a text that begins with a
  * name has no first part. */
 #ifndef ST_STREAM_FRONT_H
 #define ST_STREAM_FRONT_H
@@ -16,10 +16,14 @@
 #include "normal/normalizer.h"
 #include "special/cutter.h"
 
+/* What parts of a text go through: the normalizer between names, what is behind it between late names, what is behind that in a piece. */
+enum { ST_FRONT_PIECE = 2, ST_FRONT_FLOWS };
+
 typedef struct st_front {
     int is_on;
     st_cutter names, late;
-    st_flow flow, behind, piece;
+    size_t count; /* of the flows that this text goes through: 1 for most */
+    st_flow flows[ST_FRONT_FLOWS];
 } st_front;
 
 /* Sets what is used from now on; all of it stays the caller's. normalizer, names: NULL = none. */
@@ -38,8 +42,8 @@ size_t st_front_held(const st_front *front);
 /* What is had back when a feed fails. */
 typedef struct st_front_marks {
     st_cutter_state names, late;
-    int later, behind_later;
-    st_flow_marks flow, behind, piece;
+    int later[ST_FRONT_FLOWS];
+    st_flow_marks flows[ST_FRONT_FLOWS];
 } st_front_marks;
 
 void st_front_mark(const st_front *front, st_front_marks *marks);

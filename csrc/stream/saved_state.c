@@ -50,10 +50,9 @@ static st_status put_front(st_bytes *out, const st_front *front)
 {
     ST_TRY(put_cutter(out, &front->names));
     ST_TRY(put_cutter(out, &front->late));
-    ST_TRY(put_flow(out, &front->flow));
-    if (front->behind.normalizer)
-        ST_TRY(put_flow(out, &front->behind));
-    return front->piece.normalizer ? put_flow(out, &front->piece) : ST_OK;
+    for (size_t i = 0; i < front->count; i++)
+        ST_TRY(put_flow(out, &front->flows[i]));
+    return ST_OK;
 }
 
 /* What the model keeps of the open piece besides its text: a block, where the model has more to say. */
@@ -236,11 +235,9 @@ static st_status get_front(st_front *front, reader *r)
 {
     ST_TRY(get_cutter(&front->names, r));
     ST_TRY(get_cutter(&front->late, r));
-    ST_TRY(get_flow(&front->flow, r, front->names.names != NULL));
-    const int has_names = front->names.names != NULL;
-    if (front->behind.normalizer)
-        ST_TRY(get_flow(&front->behind, r, has_names));
-    return front->piece.normalizer ? get_flow(&front->piece, r, has_names) : ST_OK;
+    for (size_t i = 0; i < front->count; i++)
+        ST_TRY(get_flow(&front->flows[i], r, front->names.names != NULL));
+    return ST_OK;
 }
 
 static st_status load(st_encoder *e, reader *r)
