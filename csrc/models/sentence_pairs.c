@@ -214,9 +214,8 @@ static size_t end_of_word(const uint8_t *text, size_t at, size_t n)
     return at;
 }
 
-static st_status look_up(pairs_scratch *s, output *out, const uint8_t *text, size_t n)
+static st_status look_up(output *out, const uint8_t *text, size_t n)
 {
-    (void)s;
     for (size_t at = 0, end; at < n; at = end) {
         end = end_of_word(text, at, n);
         ST_TRY(put_symbol(out, text, at, end, token_of(out->v, text + at, end - at)));
@@ -227,80 +226,55 @@ static st_status look_up(pairs_scratch *s, output *out, const uint8_t *text, siz
 
 /* ---- the models ---- */
 
-typedef st_status method(pairs_scratch *s, output *out, const uint8_t *text, size_t n);
+static st_status encode(pairs_scratch *s, output *out, const uint8_t *text, size_t n, int plainly)
+{
+    if (out->v->model == &st_model_sentence_words)
+        return look_up(out, text, n);
+    return plainly ? merge_plainly(s, out, text, n) : merge(s, out, text, n);
+}
 
-static st_status to_ids(method *encode, const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+static st_status to_ids(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out, int plainly)
 {
     ST_TRY(st_ids_reserve(out, n));
     output made = {v, out->data + out->size, 0, NULL, 0};
-    ST_TRY(encode(scratch, &made, text, n));
+    ST_TRY(encode(scratch, &made, text, n, plainly));
     for (size_t i = 0; i < made.count; i++)
         made.tokens[i] = v->ids[made.tokens[i]];
     out->size += made.count;
     return ST_OK;
 }
 
-static st_status to_words(method *encode, const st_vocab *v, void *scratch, st_word *words, size_t count)
+static st_status whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+{
+    return to_ids(v, scratch, text, n, out, 0);
+}
+
+static st_status reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+{
+    return to_ids(v, scratch, text, n, out, 1);
+}
+
+static st_status words_to_tokens(st_vocab *v, void *scratch, st_word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         output made = {v, words[i].tokens, 0, NULL, 0};
-        ST_TRY(encode(scratch, &made, words[i].text, words[i].n));
+        ST_TRY(encode(scratch, &made, words[i].text, words[i].n, 0));
         words[i].count = (uint32_t)made.count;
     }
     return ST_OK;
 }
 
-static st_status to_starts(method *encode, const st_vocab *v, const uint8_t *text, size_t n, st_ids *starts)
+static st_status starts(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
 {
     pairs_scratch s = {0};
     st_ids tokens = {0};
     st_status status = st_ids_reserve(&tokens, n + 1);
-    output made = {v, tokens.data, 0, starts, 0};
+    output made = {v, tokens.data, 0, out, 0};
     if (!status)
-        status = encode(&s, &made, text, n);
+        status = encode(&s, &made, text, n, 0);
     release(&s);
     st_ids_free(&tokens);
     return status;
-}
-
-static st_status pair_words(st_vocab *v, void *scratch, st_word *words, size_t count)
-{
-    return to_words(merge, v, scratch, words, count);
-}
-
-static st_status pair_whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
-{
-    return to_ids(merge, v, scratch, text, n, out);
-}
-
-static st_status pair_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
-{
-    return to_ids(merge_plainly, v, scratch, text, n, out);
-}
-
-static st_status pair_starts(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
-{
-    return to_starts(merge, v, text, n, out);
-}
-
-static st_status word_words(st_vocab *v, void *scratch, st_word *words, size_t count)
-{
-    return to_words(look_up, v, scratch, words, count);
-}
-
-static st_status word_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
-{
-    return to_ids(look_up, v, scratch, text, n, out);
-}
-
-static st_status word_whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
-{
-    return word_reference(v, scratch, text, n, out);
-}
-
-static st_status word_starts(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
-{
-    return to_starts(look_up, v, text, n, out);
 }
 
 const st_model st_model_sentence_pairs = {
@@ -309,10 +283,10 @@ const st_model st_model_sentence_pairs = {
     .scratch = sizeof(pairs_scratch),
     .accepts = has_scores,
     .release = release,
-    .words = pair_words,
-    .whole = pair_whole,
-    .reference = pair_reference,
-    .starts = pair_starts,
+    .words = words_to_tokens,
+    .whole = whole,
+    .reference = reference,
+    .starts = starts,
 };
 
 const st_model st_model_sentence_words = {
@@ -321,8 +295,8 @@ const st_model st_model_sentence_words = {
     .scratch = sizeof(pairs_scratch),
     .accepts = has_scores,
     .release = release,
-    .words = word_words,
-    .whole = word_whole,
-    .reference = word_reference,
-    .starts = word_starts,
+    .words = words_to_tokens,
+    .whole = whole,
+    .reference = reference,
+    .starts = starts,
 };
