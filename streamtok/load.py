@@ -135,7 +135,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None
             if not check_hash(file.read(), expected_hash):
                 _refuse_hash(path, expected_hash)
             file.seek(0)
-        return _parse(file, path)
+        return parse_ranks(file, path)
 
 
 @short_file_names
@@ -224,7 +224,7 @@ def _lines(ranks: Iterable[tuple[bytes, int]]) -> Iterator[bytes]:
         yield b"%b %d\n" % (binascii.b2a_base64(token, newline=False), rank)
 
 
-def _parse(file: IO[bytes], path: str) -> dict[bytes, int]:
+def parse_ranks(file: IO[bytes], path: str) -> dict[bytes, int]:
     """load_tiktoken_bpe's loop over lines."""
     ranks: dict[bytes, int] = {}
     seen = bytearray(MAX_RANK + 1)  # 4 MB, where a set of ranks could take a hundred

@@ -260,26 +260,14 @@ class GpuEncoder:
 
         Args:
             texts: as for encode_batch().
-            length: ids of a row. None: as many as the longest text has.
-            side: where the pads stand, "right" or "left". None: as the model's file says, or at the right.
-            pad_id: the id that stands where a text has none. None: that of the model's file, or 0.
-            dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
-                of a text, 0 for each pad.
-            truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end. The
-                ids of add_special_tokens are never left out. None: as the model's file says, or at the right.
-            max_length: without a length: the most ids of a text that are taken, those of add_special_tokens included.
-            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it. Where none of
-                length, max_length and pad_to_multiple_of is given, rows are as the model's file says, if it does
-                (`truncation` and `padding` of an Encoding); with a fixed length there, longer where a text has more.
+            length, side, pad_id, dtype, truncate, max_length, pad_to_multiple_of: as for Encoding.encode_padded().
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
             add_special_tokens: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
 
         Raises:
-            ValueError: a length below 1, or given beside max_length or pad_to_multiple_of; an unknown side or dtype; a
-                dtype that does not hold all ids; rows with no room for the ids of add_special_tokens; and as
-                encode_batch().
+            ValueError: as there, and as encode_batch().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
         shape = shape_for(self.encoding, length, dtype, pad_id, side, truncate, max_length, pad_to_multiple_of)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 
 from ..errors import VocabularyError, shown
-from ..load import load_tiktoken_bpe, read_file
+from ..load import parse_ranks, read_file
 from .description import Ranks
 from .field import Field
 from .folder_tokens import decoder_of, json_of
@@ -30,7 +31,7 @@ def read_rank_file(data: bytes, path: str) -> Ranks:
     if not os.path.isfile(beside):
         known = KNOWN.get(hashlib.sha256(data).hexdigest())
         if known is not None:
-            return _known(known, path)
+            return _known(known, data, path)
         raise VocabularyError(
             "a file of ranks does not say how text is split, nor which special tokens there are: write "
             "Encoding(name, pat_str=..., mergeable_ranks=streamtok.load.load_tiktoken_bpe(path), special_tokens=...) "
@@ -47,15 +48,15 @@ def read_rank_file(data: bytes, path: str) -> Ranks:
     return Ranks(
         facts.member("name").text(),
         None if split.value is None else split.text(),
-        load_tiktoken_bpe(path),
+        parse_ranks(io.BytesIO(data), path),
         {name: named.member(name).number() for name in named.object()},
     )
 
 
-def _known(known: Known, path: str) -> Ranks:
+def _known(known: Known, data: bytes, path: str) -> Ranks:
     """A file that is known. An added_tokens_decoder in the tokenizer_config.json beside it names the special tokens, as
     for the classes of Kimi, GLM-4 and Phi-3-small."""
-    ranks = load_tiktoken_bpe(path)
+    ranks = parse_ranks(io.BytesIO(data), path)
     config = json_of(os.path.dirname(path) or os.curdir, "tokenizer_config.json")
     named = {} if config is None else {token["id"]: token["content"] for token in decoder_of(config)}
     special = unnamed(len(ranks), known.reserved) | named if named else known.special(len(ranks))
