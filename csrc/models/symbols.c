@@ -93,13 +93,32 @@ static int named_byte(const uint8_t *text, size_t n)
     return high >= 0 && low >= 0 && !memcmp(text, "<0x", 3) && text[5] == '>' ? high << 4 | low : -1;
 }
 
-/* A piece that is a token in the words of the file: its index, or ST_NONE. to: room for MOST_OF(n) bytes. */
+/* The token whose text in the file is this, and which goes on in a piece, or ends one, as told: its index, or ST_NONE. */
+static uint32_t token_at(const st_vocab *v, const uint8_t *text, size_t n, int goes_on, int ends, uint8_t *to)
+{
+    const st_symbols *s = st_symbols_of(v);
+    const size_t from = goes_on ? s->prefix_size : 0, behind = ends ? s->suffix_size : 0;
+    const uint8_t *prefix = s->bits[s->pages], *suffix = prefix + s->prefix_size;
+    size_t size = 0;
+    if (n <= from + behind || memcmp(text, prefix, from) || memcmp(text + n - behind, suffix, behind))
+        return ST_NONE;
+    if (s->flags & ST_HAS_BEGINNINGS && !goes_on)
+        to[size++] = ST_BEGINNING;
+    memcpy(to + size, text + from, n - from - behind);
+    size += n - from - behind;
+    if (ends)
+        to[size++] = ST_ENDING;
+    const uint32_t found = st_vocab_find(v, to, size);
+    return found != ST_NONE && v->ids[found] < ST_FIRST_FRAGMENT ? found : ST_NONE;
+}
+
+/* A piece that is a token in the words of the file: its index, or ST_NONE. Prefix and suffix can be read in several ways, of which
+ * one at most is a token, since the file has its text once. to: room for MOST_OF(n) bytes. */
 static uint32_t whole_token(const st_vocab *v, const uint8_t *text, size_t n, uint8_t *to)
 {
     const st_symbols *s = st_symbols_of(v);
-    const uint8_t *prefix = s->bits[s->pages], *suffix = prefix + s->prefix_size;
     const int byte = s->flags & ST_HAS_BYTE_TOKENS ? named_byte(text, n) : -1;
-    size_t from = 0, until = n, size = 0;
+    uint32_t found = ST_NONE;
     if (!(s->flags & ST_KEEPS_WHOLE))
         return ST_NONE;
     if (byte >= 0 && s->of_bytes[byte >> 3] >> (byte & 7) & 1) {
@@ -107,21 +126,11 @@ static uint32_t whole_token(const st_vocab *v, const uint8_t *text, size_t n, ui
         to[1] = (uint8_t)byte;
         return st_vocab_find(v, to, 2);
     }
-    const int ends = s->flags & ST_HAS_ENDINGS && n > s->suffix_size && !memcmp(text + n - s->suffix_size, suffix, s->suffix_size);
-    if (ends)
-        until -= s->suffix_size;
-    if (s->flags & ST_HAS_BEGINNINGS) {
-        if (until > s->prefix_size && !memcmp(text, prefix, s->prefix_size))
-            from = s->prefix_size;
-        else
-            to[size++] = ST_BEGINNING;
-    }
-    memcpy(to + size, text + from, until - from);
-    size += until - from;
-    if (ends)
-        to[size++] = ST_ENDING;
-    const uint32_t found = st_vocab_find(v, to, size);
-    return found != ST_NONE && v->ids[found] < ST_FIRST_FRAGMENT ? found : ST_NONE;
+    for (int ends = 0; ends <= !!(s->flags & ST_HAS_ENDINGS); ends++)
+        for (int goes_on = 0; goes_on <= !!(s->flags & ST_HAS_BEGINNINGS); goes_on++)
+            if (found == ST_NONE)
+                found = token_at(v, text, n, goes_on, ends, to);
+    return found;
 }
 
 /* Puts the unknown token in the place of what stands for it. */

@@ -124,7 +124,8 @@ def test_sizes_that_no_member_has_are_refused(enc):
     for size in (-1, -512, -(1 << 60)):
         for name in (b"a.txt", b"other.bin"):
             pathlib.Path("a.tar").write_bytes(header(number(size), name) + bytes(1024))
-            with pytest.raises(SourceError, match=rf"member {name.decode()} has a size of {size} bytes"):
+            # Some releases of Python's tarfile see a part of them.
+            with pytest.raises(SourceError, match=rf"member {name.decode()} has a size of {size} bytes|invalid offset"):
                 ids_of(enc, "a.tar")
     pathlib.Path("a.tar").write_bytes(header(number(1 << 62)) + bytes(1024))
     with pytest.raises(SourceError, match=rf"a\.txt has {1 << 62} bytes, and the whole archive 1536"):

@@ -45,6 +45,8 @@ MORE = (
     "ab" * 40,
     "xx" * 40,
     "x",
+    "##_",
+    "_",
 )
 
 
@@ -52,6 +54,7 @@ INNER = ["<unk>", *"abcé", "##a", "##b", "##é", "ab", "##ab", "abab", "a</w>",
 OF_INNER = [("##a", "##b"), ("a", "##b"), ("ab", "##ab"), ("a", "##b</w>"), ("##a", "##b</w>"), ("ab", "##ab</w>")]
 LETTERS_INNER = [*LETTERS, *("##" + letter for letter in "abcĠÃ©"), "##ab", "##Ã©", "Ġab"]
 OF_LETTERS_INNER = [("a", "##b"), ("##a", "##b"), ("Ġ", "##ab"), ("##Ã", "##©"), ("Ã", "##©")]
+TWICE = [*"ab#_", "##_", "##a", "a_", "##b_", "#_"]
 BYTES = ["<0x41>", "<0xC3>", "<0xA9>", "<0xE6>", "<0x97>", "<0xA5>", "<0x61>", "<0x78>"]
 PLAIN = ["<unk>", *"abc ", "ab", "bab", "▁", *BYTES]
 
@@ -79,6 +82,8 @@ KINDS = [
         for pre, more in ((None, {}), (WORDS, {"end_of_word_suffix": "</w>"}), (WORDS, {"ignore_merges": True}))
     ),
     *(small(V, MERGES, WORDS, end_of_word_suffix="</w>", ignore_merges=True, **unknown) for unknown in UNKNOWN),
+    # "##_" has a prefix, and what looks like a suffix.
+    small(TWICE, [], None, continuing_subword_prefix="##", end_of_word_suffix="_", ignore_merges=True),
     *(
         small(LETTERS_INNER, OF_LETTERS_INNER, LEVEL, continuing_subword_prefix="##", ignore_merges=whole, **unknown)
         for unknown in UNKNOWN

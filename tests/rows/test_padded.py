@@ -74,6 +74,20 @@ def test_rows_of_a_model_are_those_of_its_own_library(tmp_path, side, truncate):
     assert enc.encode_padded([], length=1, **options)[0].shape == (0, 1)
 
 
+def test_a_file_may_cut_all(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+    path, texts = tmp_path / "tokenizer.json", ["", "one", "one two three"]
+    cut = {"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 0}
+    for multiple in (None, 4):
+        padding = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": multiple, "pad_id": 3}
+        padding |= {"pad_type_id": 0, "pad_token": "x"}
+        path.write_text(json.dumps(record(truncation=cut, padding=padding)), encoding="utf-8")
+        want = [each.ids for each in tokenizers.Tokenizer.from_file(str(path)).encode_batch(texts)]
+        assert streamtok.Encoding.from_file(path).encode_padded(texts)[0].tolist() == want
+    with pytest.raises(ValueError, match="max_length=0: write how many ids of a text are kept, 1 or more"):
+        streamtok.get_encoding("r50k_base").encode_padded(texts, max_length=0)
+
+
 def test_long_batches_are_written_by_several_threads(monkeypatch):
     enc, rows = streamtok.get_encoding("r50k_base"), [[7] * (i % 90) for i in range(500)]
     texts = [" the" * len(row) for row in rows]
