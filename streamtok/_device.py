@@ -238,21 +238,7 @@ def encode_array(
     )
 
 
-def encode_ragged(
-    encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
-) -> tuple[Ids, Places]:
-    return _encode_many(_batch.encode_ragged, encoding, device, texts, matchers, errors, num_threads)
-
-
-def encode_texts(
-    encoding: Encoding, device: str, texts: Texts, matchers: NamePair, errors: str, num_threads: int | None
-) -> tuple[Ids, Places]:
-    """encode_ragged() of texts that lie in memory."""
-    return _encode_many(_batch.encode_texts, encoding, device, texts, matchers, errors, num_threads)
-
-
-def _encode_many(
-    on_cpu: Callable[..., tuple[Ids, Places]],
+def encode_many(
     encoding: Encoding,
     device: str,
     texts: list[SomeText] | Texts,
@@ -260,7 +246,8 @@ def _encode_many(
     errors: str,
     num_threads: int | None,
 ) -> tuple[Ids, Places]:
-    """(ids of all texts, row starts), on the CPU by this function of `batch`."""
+    """(ids of all texts, row starts)."""
+    on_cpu: Callable[..., tuple[Ids, Places]] = _batch.encode_ragged if isinstance(texts, list) else _batch.encode_texts
     return _run(
         encoding,
         device,

@@ -223,36 +223,31 @@ static st_status take_whole(const st_vocab *v, symbol_scratch *s, const uint8_t 
     return ST_OK;
 }
 
-static st_status whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+/* fast: the vocabulary; NULL: by the definition. */
+static st_status to_ids(const st_vocab *v, st_vocab *fast, symbol_scratch *s, const uint8_t *text, size_t n, st_ids *out)
 {
-    symbol_scratch *s = scratch;
     const size_t first = out->size;
     int taken;
     ST_TRY(take_whole(v, s, text, n, out, &taken));
     if (taken)
         return ST_OK;
     ST_TRY(piece_of(v, s, text, n));
-    if (s->piece.size) {
-        ST_TRY(st_bpe_whole(v, &s->merging, s->piece.data, s->piece.size, out));
-        name_ids(v, out, first);
-    }
+    if (!s->piece.size)
+        return ST_OK;
+    ST_TRY(fast ? st_bpe_whole(fast, &s->merging, s->piece.data, s->piece.size, out)
+                : st_bpe_reference(v, &s->merging, s->piece.data, s->piece.size, out));
+    name_ids(v, out, first);
     return ST_OK;
+}
+
+static st_status whole(st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
+{
+    return to_ids(v, v, scratch, text, n, out);
 }
 
 static st_status reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
-    symbol_scratch *s = scratch;
-    const size_t first = out->size;
-    int taken;
-    ST_TRY(take_whole(v, s, text, n, out, &taken));
-    if (taken)
-        return ST_OK;
-    ST_TRY(piece_of(v, s, text, n));
-    if (s->piece.size) {
-        ST_TRY(st_bpe_reference(v, &s->merging, s->piece.data, s->piece.size, out));
-        name_ids(v, out, first);
-    }
-    return ST_OK;
+    return to_ids(v, NULL, scratch, text, n, out);
 }
 
 #define FACTS (ST_MODEL_MERGES | ST_MODEL_HAS_BYTES)

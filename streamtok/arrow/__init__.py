@@ -96,7 +96,7 @@ def encode_arrow(
     found = column_of(data, column)
     try:
         if device != "cpu":
-            ids, indptr = devices.encode_texts(encoding, device, found.texts, matchers, errors, num_threads)
+            ids, indptr = devices.encode_many(encoding, device, found.texts, matchers, errors, num_threads)
         else:
             ids, indptr = encode_texts(coder, found.texts, *matchers, num_threads)
     except Exception as error:

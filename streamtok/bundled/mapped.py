@@ -219,7 +219,7 @@ def write_file(path: str, head: bytes, vocab: Vocab) -> None:
 
 def cached_file(name: str) -> str:
     """Where the tables of a bundled vocabulary with all words belong. Raises OSError where there is no such place."""
-    return _cached_path(name, _head(name))
+    return path_of(name, _head(name))
 
 
 def tables_folder() -> str:
@@ -227,16 +227,19 @@ def tables_folder() -> str:
     return os.path.join(cache_folder.folder(), "tables")
 
 
-def _cached_path(name: str, head: bytes) -> str:
+def path_of(name: str, head: bytes) -> str:
+    """Of the tables of that name and head."""
     return os.path.join(tables_folder(), f"{name}-{zlib.crc32(head):08x}.tables")
 
 
-def _head(name: str) -> bytes:
-    """What such tables depend on: versions, the kind of machine, and the header, with its checksum, of the words."""
-    facts = f"streamtok {__version__} {IMAGE_VERSION} {sys.byteorder} {name} {PUBLISHED[name]}\n".encode()
+def head_of(facts: str) -> bytes:
+    """What tables depend on: the version, these facts, and the header, with its checksum, of the words."""
     with open(WORDS_FILE, "rb") as file:
-        facts += file.read(HEADER_BYTES)
-    return facts.ljust(HEAD_BYTES, b"\0")
+        return (f"streamtok {__version__} {facts}\n".encode() + file.read(HEADER_BYTES)).ljust(HEAD_BYTES, b"\0")
+
+
+def _head(name: str) -> bytes:
+    return head_of(f"{IMAGE_VERSION} {sys.byteorder} {name} {PUBLISHED[name]}")
 
 
 def open_cached(name: str, special_tokens: dict[str, int]) -> Vocab | None:
@@ -244,7 +247,7 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Vocab | None:
     trusted like code: those that another user made or can change are passed over."""
     try:
         head = _head(name)
-        path = _cached_path(name, head)
+        path = path_of(name, head)
         with disk.open_read(path, steady=True) as file:
             image = memoryview(bring(file))
         if image[: len(head)] == head:
@@ -273,6 +276,6 @@ def build_all_words(name: str) -> Vocab:
 def write_cached(name: str, vocab: Vocab) -> None:
     """Writes what build_all_words() made to its place in the cache folder. Raises OSError where that fails."""
     head = _head(name)
-    path = _cached_path(name, head)
+    path = path_of(name, head)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     write_file(path, head, vocab)

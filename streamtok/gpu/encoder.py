@@ -196,7 +196,7 @@ class GpuEncoder:
 
     def _short_of_host(self, text: Any, request: Request) -> Any:
         texts = Texts([text])
-        if not 0 < texts.count_units() <= self._short_size:
+        if not 0 < texts.size <= self._short_size:
             return None
         return self._slot.short_to_device(texts, request)
 

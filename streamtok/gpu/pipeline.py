@@ -228,7 +228,7 @@ class GpuPipeline:
     def _short(self, texts: Texts, matchers: NamePair, out: Any, may_lend: bool) -> Any:
         """(ids, row starts) of short texts, as Slot.short_to_host() gives them; None where it takes more than that: a
         name in them, broken UTF-8, slots in use."""
-        if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.count_units() <= min(SHORT_ON_HOST, self.chunk):
+        if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.size <= min(SHORT_ON_HOST, self.chunk):
             return None
         request = Request(None, self._names.of(matchers), self._dtype, texts.trusted, may_lend)
         try:

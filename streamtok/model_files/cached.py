@@ -20,18 +20,16 @@ import os
 import shutil
 import struct
 import sys
-import zlib
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from .. import disk
-from .._version import __version__
 from ..bundled import mapped
 from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.models import model_named
 from ..bundled.packed import PackedVocabulary, pack_ranks
-from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
+from ..bundled.words import read_all_words
 from ..disk import cache_folder
 from ..errors import VocabularyError, short_file_names, shortened, warn_user
 from ..load import open_regular
@@ -97,14 +95,11 @@ def _key_of(path: str) -> str:
 
 
 def _head(key: str) -> bytes:
-    facts = f"streamtok {__version__} {_FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}\n".encode()
-    with open(WORDS_FILE, "rb") as file:
-        facts += file.read(HEADER_BYTES)
-    return facts.ljust(mapped.HEAD_BYTES, b"\0")
+    return mapped.head_of(f"{_FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}")
 
 
 def _place(key: str, head: bytes) -> str:
-    return os.path.join(mapped.tables_folder(), f"{PREFIX}{key}-{zlib.crc32(head):08x}.tables")
+    return mapped.path_of(f"{PREFIX}{key}", head)
 
 
 @short_file_names

@@ -171,14 +171,6 @@ cdef class Texts:
             to_sizes[i] = <int64_t>self.entries[i].n
             to_widths[i] = <int64_t>most_bytes(self.entries[i].width)
 
-    def count_units(self) -> int:
-        """How many bytes, or characters, all texts have."""
-        cdef Py_ssize_t i
-        cdef size_t count = 0
-        for i in range(self.count):
-            count += self.entries[i].n
-        return count
-
     def most(self) -> tuple[int, int]:
         """(bytes of UTF-8 that all texts may have, blocks of 64 bytes that they may take if each begins with one of its own)."""
         cdef Py_ssize_t i

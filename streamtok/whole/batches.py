@@ -107,7 +107,7 @@ def encode_ragged(
     several = list(texts)
     try:
         if device != "cpu":
-            ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
+            ids, indptr = devices.encode_many(self, device, several, matchers, errors, num_threads)
         else:
             ids, indptr = _batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
     except Exception as error:

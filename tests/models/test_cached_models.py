@@ -333,7 +333,7 @@ def opened_files(path: pathlib.Path) -> set[str]:
 
 def test_tables_of_another_version_are_not_used(model, cache, tables_of_small, monkeypatch):
     old = put(model, tables_of_small)
-    monkeypatch.setattr(cached, "__version__", "9.9")
+    monkeypatch.setattr(cached.mapped, "__version__", "9.9")
     assert pathlib.Path(cached.file_of(model)) != old
     assert not uses_cache(Encoding.from_file(model)) and old.exists()
     place = put(model, tables_of_small)  # under the name of the other version
