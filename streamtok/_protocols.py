@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .core import Encoding as Encoding
     from .native.matcher import Matcher
     from .native.text import _Data, _Text
+    from .serving.prefix_cache import PrefixCache as PrefixCache
 
 # ==== Values ====
 

@@ -14,6 +14,7 @@ from ._checks import check_n_vocab, check_special, id_array, normalizer_of
 from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
 from .bundled.models import model_named
 from .bundled.packed import PackedVocabulary, pack_ranks
+from .chat import methods as chats
 from .errors import shown
 from .native.decode import Decoder
 from .native.encode import ENGINES
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from .native.vocab import Vocab
     from .patterns import Split
 
-# As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
-_PATTERN_SECONDS = 30.0
+_PATTERN_SECONDS = facts.PATTERN_SECONDS
 
 
 class Encoding:
@@ -96,6 +96,7 @@ class Encoding:
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS
     _normalizer: Normalizer | None = None
+    _chat_path: str
     _vocabulary: str  # the bundled vocabulary that it is made of, if it is
     _default_matchers: NamePair
     _plain: Names
@@ -225,6 +226,7 @@ class Encoding:
 
         model, vocab = load(path, cache, choice() != "package", normalizer)
         self = cls.__new__(cls)
+        self._chat_path = chats.absolute(path)
         if not isinstance(model, tuple):
             self._become(model=model, engine=engine, pattern_seconds=pattern_seconds, vocab=vocab)
         elif vocab is None:
@@ -253,7 +255,9 @@ class Encoding:
         """
         from .model_files import read_hf
 
-        return cls.__new__(cls)._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
+        self = cls.__new__(cls)._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
+        self._chat_files = chats.chat_of_hf(tokenizer)
+        return self
 
     def _become(
         self,
@@ -263,8 +267,11 @@ class Encoding:
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
         vocab: Vocab | None = None,
+        chat: tuple[dict[str, str], dict[str, str]] | None = None,
         **_: object,
     ) -> Encoding:
+        if chat is not None:
+            self._chat_files = chats.chat_of(*chat)
         self._model, self._packed, self._template = model, model.vocabulary, model.template
         self._pattern_seconds, self._normalizer = pattern_seconds, normalizer_of(model.normalizer)
         if vocab is None:
@@ -315,18 +322,6 @@ class Encoding:
         if errors not in self._coders:
             self._coders[errors] = special.coder_of(self, errors)
         return self._coders[errors]
-
-    def _extras(self) -> dict[str, Any]:
-        """Arguments that the constructor takes besides those that every encoding has: for pickles. A subclass in this
-        package may have others."""
-        extras: dict[str, Any] = {}
-        if self._pattern_seconds != _PATTERN_SECONDS:
-            extras["pattern_seconds"] = self._pattern_seconds
-        if self._normalizer is not None:
-            extras["normalizer"] = self._normalizer.steps
-        if any(settings := (self.truncation, self.padding)):  # the identity has them, ids do not
-            extras["rows"] = settings
-        return extras
 
     def without_pattern(self) -> Encoding:
         """The same vocabulary without a split: the text between two special tokens is one piece, and merged whole.
@@ -429,6 +424,10 @@ class Encoding:
     canonical_check = methods.canonical_check
     encode_segments = methods.encode_segments
     completions = methods.completions
+    encode_chat = chats.encode_chat
+    render_chat = chats.render_chat
+    chat_template, _chat_kept = property(chats.chat_template_of), property(chats.kept)
+    _chat_files = lazy(chats.made_chat_files)
 
     _token_lengths = lazy(facts.token_lengths)
     _token_table = lazy(methods.made_token_table)
@@ -473,6 +472,7 @@ class Encoding:
         return f"<Encoding {self.name!r}>"
 
     _matchers_for = special.matchers_for
+    _extras = facts.extras
 
     _mergeable_ranks = lazy(facts.mergeable_ranks)
 

@@ -1,4 +1,4 @@
-"""The one exception class of our own, and how messages quote values. Everything else raises built-in exceptions."""
+"""The exception classes of our own, and how messages quote values. Everything else raises built-in exceptions."""
 
 from __future__ import annotations
 
@@ -100,6 +100,25 @@ class VocabularyError(ValueError):
         if self.line is not None:
             place = f"line {self.line}" if place is None else f"{place}, line {self.line}"
         return self.reason if place is None else f"{place}: {self.reason}"
+
+
+class ChatTemplateError(ValueError):
+    """A chat template that is wrong, that refuses a conversation, or whose text cannot be traced back to messages.
+
+    Args:
+        reason: what was seen, why it is refused, and what to write instead.
+        line: the line of the template, counted from 1, None where no single line is to blame.
+    """
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        self.reason = reason
+        self.line = line
+        super().__init__(reason, line)
+
+    def __str__(self) -> str:
+        return (
+            f"chat template: {self.reason}" if self.line is None else f"chat template, line {self.line}: {self.reason}"
+        )
 
 
 def disallowed_special_error(name: str, offset: int | None = None) -> ValueError:

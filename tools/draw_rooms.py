@@ -57,6 +57,7 @@ CAPTIONS = {
     "streamtok/bundled": "tables that are shipped",
     "streamtok/patterns": "patterns of one's own",
     "streamtok/serving": "what servers ask",
+    "streamtok/chat": "conversations",
     "streamtok/arrow": "columns of text",
     "streamtok/files": "encode_file",
     "streamtok/whole": "whole texts",

@@ -108,3 +108,22 @@ def token_lengths(self: Encoding) -> Places:
     for name, token in self._added_tokens.items():
         lengths[token] = len(name.encode())
     return lengths
+
+
+# As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
+PATTERN_SECONDS = 30.0
+
+
+def extras(self: Encoding) -> dict[str, Any]:
+    """Arguments that the constructor takes besides those that every encoding has: for pickles. A subclass in this
+    package may have others."""
+    found: dict[str, Any] = {}
+    if self._pattern_seconds != PATTERN_SECONDS:
+        found["pattern_seconds"] = self._pattern_seconds
+    if self._normalizer is not None:
+        found["normalizer"] = self._normalizer.steps
+    if any(settings := (self.truncation, self.padding)):  # the identity has them, ids do not
+        found["rows"] = settings
+    if self._model is not None and self._chat_kept is not None:
+        found["chat"] = self._chat_kept
+    return found

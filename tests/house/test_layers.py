@@ -50,7 +50,7 @@ gpu model_files stream
 _device
 _decoding arrow
 files
-_streaming whole serving
+_streaming whole serving chat
 core
 registry
 model tables train view

@@ -1,0 +1,1 @@
+"""Conversations: chat templates, the ids of what they render, and where each message lies in it (docs/chat.md)."""
