@@ -28,9 +28,9 @@ _STRING, _ARRAY = 8, 9
 
 def read_head(path: str) -> bytes | None:
     """The bytes of the head; None: it is no such file. VocabularyError: it is damaged. OSError."""
-    size = os.path.getsize(path) if os.path.isfile(path) else 0
-    if size < len(MAGIC):
+    if not os.path.isfile(path):
         return None
+    size = os.path.getsize(path)
     with open(path, "rb") as file:
         data = bytearray(file.read(min(size, _BLOCK)))
         if data[: len(MAGIC)] != MAGIC:

@@ -246,9 +246,6 @@ class OnigurumaReader(Reader):
         if letter in ("b", "B"):
             self.at += 2
             return word_edge(letter == "B", Set(self.perl("w")))
-        if letter == "Z":
-            self.at += 2
-            return Look(Cat((Rep(_LINE_BREAK, 0, 1, ""), Look(_ANY, True, True))), True, False)
         return super()._escape()
 
 

@@ -309,6 +309,11 @@ def test_decoders_in_other_orders(tmp_path, steps):
             assert first + decoder.feed(row[at:]) + decoder.flush() == want, (row, at)
 
 
+def test_a_regex_of_a_decoder_whose_matches_no_table_finds_is_refused(tmp_path):
+    said = refusal(tmp_path, record(decoder=sequence("decoders", {**REGEX, "pattern": {"Regex": "a*|bc"}})))
+    assert "decoder.decoders[0].pattern: a Replace of the Regex 'a*|bc' is not supported" in said
+
+
 def test_a_merge_of_bytes_is_refused(tmp_path):
     made = record()
     made["model"]["vocab"]["<0x41><0x42>"] = len(made["model"]["vocab"])

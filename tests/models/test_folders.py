@@ -116,6 +116,11 @@ def test_a_model_of_sentencepiece(tmp_path, name):
     )
 
 
+ENDS = ["[CLS]", "[SEP]", "<sep>", "<cls>", "<s>", "</s>"]
+AROUND = {"T5": ["</s>"], "Albert": ENDS[:2], "DebertaV2": ENDS[:2], "XLNet": ENDS[2:4], "XLMRoberta": ENDS[4:]}
+"""What stands in front of a text and behind it."""
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_ids_are_those_of_sentencepiece_moved(tmp_path, name):
     file, options, config, offset = MODELS[name]
@@ -130,6 +135,11 @@ def test_ids_are_those_of_sentencepiece_moved(tmp_path, name):
             assert enc.encode(words) == [token + offset for token in ids], words
             checked += 1
     assert checked > 30
+    if name in AROUND:
+        ids = enc.encode("the", add_special_tokens=True)
+        assert [each for each in map(enc.decode_single_token_bytes, ids) if each.decode() in ENDS] == [
+            end.encode() for end in AROUND[name]
+        ]
     assert enc.fingerprint != Encoding.from_file(tmp_path / "a" / file).fingerprint
 
 

@@ -200,7 +200,11 @@ def test_unigram_with_a_map(tmp_path):
 
 @pytest.mark.parametrize(
     ("changes", "says"),
-    [({"scores": [1.0]}, "there are 1 scores"), ({"unknown_token_id": 999}, "no token with id 999")],
+    [
+        ({"scores": [1.0]}, "there are 1 scores"),
+        ({"unknown_token_id": 999}, "no token with id 999"),
+        ({"tokens": ["a", "b"], "scores": [-1.0, -2.0], "token_type": [1, 1]}, "unknown_token_id: it is missing"),
+    ],
 )
 def test_unigram_that_is_refused(tmp_path, changes, says):
     assert says in refused(tmp_path, gguf(scored(changes)[1]))
@@ -264,6 +268,16 @@ def test_sentencepiece(tmp_path):
     assert enc.encode("a", add_special_tokens=True)[0] == 1
 
 
+def test_merges_of_characters(tmp_path):
+    """Gemma 4's: blanks are marks, and bytes stand for characters that are no tokens."""
+    made = made_models.gemma()
+    both = Both.of(tmp_path, made)
+    pairs = of_bytes(made, "gemma4", unknown_token_id=0, bos_token_id=1)
+    enc = Encoding.from_file(written(tmp_path, pairs))
+    same(enc, both, texts(3, 30, "▁", "hello", "<start>", "☃"))
+    assert enc.encode("a", add_special_tokens=True)[0] == 1
+
+
 def test_longest_match(tmp_path):
     names = ["<s>", *(f"\\x{byte:02x}" for byte in range(256)), "\\n\\n", "hello", "\\\\", "é"]
     kinds = [3, *[1] * (len(names) - 1)]
@@ -310,7 +324,7 @@ def test_heads_that_are_damaged(tmp_path):
     data = gguf(good(), behind=b"")
     rng = random.Random(1)
     for cut in [*range(4, 60), *(rng.randrange(4, len(data)) for _ in range(30)), len(data) - 1]:
-        assert "byte" in refused(tmp_path, data[:cut])
+        assert "goes on to byte" in refused(tmp_path, data[:cut])
     front, huge = data[:16], struct.pack("<Q", 1 << 62)
     for body, says in (
         (huge, "keys, more than"),
@@ -324,6 +338,15 @@ def test_heads_that_are_damaged(tmp_path):
     ):
         assert says in refused(tmp_path, front + body)
     assert "version 1 of GGUF" in refused(tmp_path, gguf(good(), version=1))
+
+
+def test_numbers_of_every_type():
+    """Of GGUF: with and without a sign, of 8 to 64 bits, and with a fraction."""
+    given = [("B", 255), ("b", -1), ("H", 65535), ("h", -2), ("I", 2**32 - 1), ("i", -3), ("f", 0.5), ("?", True)]
+    given += [("Q", 2**64 - 1), ("q", -4), ("d", 0.1)]
+    kinds = [*range(8), 10, 11, 12]
+    body = b"".join(head_text(form) + struct.pack("<I" + form, k, each) for k, (form, each) in zip(kinds, given))
+    assert gguf_head.parse_head(gguf({}, behind=b"")[:16] + struct.pack("<Q", len(given)) + body, "") == dict(given)
 
 
 def test_only_the_head_is_read(tmp_path, monkeypatch):

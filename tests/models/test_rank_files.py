@@ -95,7 +95,7 @@ def test_names_beside_it_count(tmp_path, monkeypatch, name):
         ("llama4", 200000, {"<|header_start|>": 200005, "<|finetune_right_pad|>": 200018, "<|image_start|>": 200080}),
         ("llama4", 200000, {"<|image|>": 200090, "<|patch|>": 200092, "<|reasoning_thinking_end|>": 201143}),
         ("llama4", 200000, {"<|reserved_special_token_0|>": 201144, "<|reserved_special_token_903|>": 202047}),
-        ("qwen", 151643, {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|extra_204|>": 151850}),
+        ("qwen", 151643, {"<|endoftext|>": 151643, "<|extra_204|>": 151850, "<|extra_205|>": None}),
         ("qwen3_6", 248044, {"<|box_end|>": 248050, "<think>": 248068, "<|audio_pad|>": 248076}),
         ("glm4", 151329, {"<|endoftext|>": 151329, "<|user|>": 151336, "<|end_of_video|>": 151342}),
         (

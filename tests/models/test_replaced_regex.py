@@ -85,6 +85,7 @@ DIVIDED = {
     "six in turn": [*PATTERNS, LEVEL],
     "a blank in front of words": [{"type": "WhitespaceSplit"}, {**PREFIX, "use_regex": True}],
     "a blank in front of pieces": [r"\d", {"type": "Punctuation", "behavior": "Removed"}, PREFIX],
+    "a blank in front, and letters apart behind it": [PREFIX, "[a-h]"],
     "a blank in front of the first of two": [PREFIX, {"type": "Digits", "individual_digits": True}],
 }
 

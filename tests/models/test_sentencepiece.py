@@ -15,6 +15,7 @@ import pytest
 from small_models import TEXT, Both, texts
 
 from streamtok import Encoding, VocabularyError, train
+from streamtok.model_files import sentencepiece as messages
 from streamtok.model_files.wire import Message
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="the package sentencepiece is not installed")
@@ -171,6 +172,8 @@ def test_characters_that_are_no_pieces(tmp_path):
     )
     data = piece(b"<unk>", kind=2) + BYTES + others + RULES
     compare(tmp_path, data, ["ab", "aöab", "böb", "aö", "abab aöö", *texts(3, 50, "ab", "ö", "aö")])
+    unmarked = piece(b"<unk>", kind=2) + piece(b"a") + piece(b"ab") + piece(b"b") + b"\x12\x02\x18\x02" + RULES[-4:]
+    compare(tmp_path, unmarked, ["ö ö", " a  ö a", *texts(3, 50, "ab", "ö", " ")])  # of a blank and ö one id is made
 
 
 def test_a_long_word(tmp_path):
@@ -248,6 +251,22 @@ def test_rules_that_are_damaged(tmp_path):
     for rules, said in ((b"\x12\x02\x18\x02", "there are 0 unknown pieces"), (b"\x12\x02\x18\x09", "9 is no type")):
         with pytest.raises(VocabularyError, match=said):
             loaded(tmp_path, piece(b"a") + rules)
+    unigram = b"\x12\x05\x18\x01\x98\x02\x01"  # with a piece of each byte
+    with pytest.raises(VocabularyError, match="there are 1 of the kind 'piece of a byte', not 256"):
+        loaded(tmp_path, piece(b"<unk>", kind=2) + piece(b"a") + piece(b"<0x41>", kind=6) + unigram)
+
+
+def test_a_piece_is_read_quickly_as_its_fields_say():
+    """Whatever its text, which may look like the fields behind it."""
+    rng, read = random.Random(5), 0
+    for _ in range(3000):
+        text, score = (bytes(rng.choices(b"\x01\x02\x15\x18a", k=k)) for k in (rng.randrange(1, 5), 4))
+        kind = b"\x18" + bytes([rng.randrange(1, 7)])
+        message = Message(b"\n" + bytes([len(text)]) + text + b"\x15" + score + rng.choice([b"", kind]), "")
+        found = messages._usual_piece(message)
+        assert found is None or found == messages._piece(message), message.data
+        read += found is not None
+    assert read > 2000
 
 
 def test_any_damage_is_refused_or_harmless(tmp_path):

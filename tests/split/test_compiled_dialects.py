@@ -85,7 +85,7 @@ def test_pieces_are_those_of_oniguruma(pat_str: str) -> None:
         (r"a{2}?", "behind a count"),
         (r"a{,}", "without numbers"),
         (r"a{1,2}{3}", "quantifier on a quantifier"),
-        (r"a{1,2}++", "quantifier on a quantifier"),
+        (r"a{1,2}++b", "quantifier on a quantifier"),
         (r"(?P<n>a)", "Python's spelling"),
         (r"\pL", "without braces"),
         (r"\p{Script=Greek}", "does not know"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+import string
 import time
 
 import pytest
@@ -41,6 +42,42 @@ def test_class_holds_the_characters_that_tiktoken_gives_it(name: str) -> None:
     assert b"".join(pieces_of(name, every)) == bytes(encoding.encode_ordinary(every))
 
 
+CATEGORY_NAMES = {
+    "L": "Letter", "LC": "Cased_Letter", "Lu": "Uppercase_Letter", "Ll": "Lowercase_Letter", "Lt": "Titlecase_Letter",
+    "Lm": "Modifier_Letter", "Lo": "Other_Letter", "M": "Mark", "Mn": "Nonspacing_Mark", "Mc": "Spacing_Mark",
+    "Me": "Enclosing_Mark", "N": "Number", "Nd": "Decimal_Number", "Nl": "Letter_Number", "No": "Other_Number",
+    "P": "Punctuation", "Pc": "Connector_Punctuation", "Pd": "Dash_Punctuation", "Ps": "Open_Punctuation",
+    "Pe": "Close_Punctuation", "Pi": "Initial_Punctuation", "Pf": "Final_Punctuation", "Po": "Other_Punctuation",
+    "S": "Symbol", "Sm": "Math_Symbol", "Sc": "Currency_Symbol", "Sk": "Modifier_Symbol", "So": "Other_Symbol",
+    "Z": "Separator", "Zs": "Space_Separator", "Zl": "Line_Separator", "Zp": "Paragraph_Separator", "C": "Other",
+    "Cc": "Control", "Cf": "Format", "Co": "Private_Use", "Cn": "Unassigned", "Cs": "Surrogate",
+}  # fmt: skip
+
+
+def test_a_property_has_its_table_under_each_of_its_names() -> None:
+    """A table is there without the package `regex`, and for all code points."""
+    for short, name in CATEGORY_NAMES.items():
+        assert char_sets.of_tables(name) == char_sets.of_tables(f"gc={short}") == char_sets.category(short), name
+    assert char_sets.of_tables("Any") == ((0, 0x10FFFF),)
+    assert char_sets.of_tables("ASCII") == char_sets.posix("ascii") == ((0, 127),)
+    assert char_sets.of_tables("Alpha") == char_sets.of_tables("Alphabetic") is not None
+    assert char_sets.of_tables("Script=Latin") == char_sets.of_tables("Latin") is not None
+    assert char_sets.of_tables("Script=Lowercase") is None  # a property that is no script
+
+
+def test_posix_classes_are_those_of_ascii() -> None:
+    found = {
+        "alnum": bytes.isalnum, "alpha": bytes.isalpha, "digit": bytes.isdigit, "lower": bytes.islower,
+        "upper": bytes.isupper, "space": bytes.isspace, "ascii": bytes.isascii, "blank": b" \t".__contains__,
+        "cntrl": lambda c: c < b" " or c == b"\x7f", "graph": lambda c: b" " < c < b"\x7f",
+        "print": lambda c: b" " <= c < b"\x7f", "punct": string.punctuation.encode().__contains__,
+        "word": lambda c: c.isalnum() or c == b"_", "xdigit": string.hexdigits.encode().__contains__,
+    }  # fmt: skip
+    for name, holds in found.items():
+        held = [code for low, high in char_sets.posix(name) for code in range(low, high + 1)]
+        assert held == [code for code in range(128) if holds(bytes([code]))], name
+
+
 def test_sets_do_not_come_from_the_installed_regex() -> None:
     assert not any(low <= 0x11DB0 <= high for low, high in char_sets.named("Alphabetic"))
     if regex.match(r"\p{L}", "\U00011db0"):  # a letter of Unicode 17, where regex knows it
@@ -52,6 +89,8 @@ def test_sets_do_not_come_from_the_installed_regex() -> None:
     [
         (r"\w+$|\w|\n", "ab\n", ["a", "b", "\n"]),  # $ is not before a last newline
         (r"\w+\Z|\w|\n", "ab\n\n", ["ab", "\n", "\n"]),  # \Z is before any number of them
+        (r"[-a]+|.", "-a.b", ["-a", ".", "b"]),
+        (r"[--a]+|.", "-a.b", ["-a", ".", "b"]),  # dashes at the beginning of a class stand for themselves
         (r"\h+|.", "ab gz1", ["ab", " ", "g", "z", "1"]),
         (r"\s+|.", "a\x1c \x85", ["a", "\x1c", " \x85"]),
         (r"(?i:k)x|.", "\u212axKx", ["\u212ax", "Kx"]),
@@ -80,6 +119,7 @@ def test_what_engines_differ_on(pat_str: str, text: str, expected: list[str]) ->
         ("(?U)a+", "flag 'U', which swaps greedy and lazy"), ("(?-U:a)", "flag 'U', which swaps"),
         ("(?-u:a)", "flag 'u'"), ("(a(?i)b)c", "inside a group"), ("(?:a|b*)+", "can match nothing"),
         ("(?<=a++)b", "look-behind"), ("(?<=a(?=b))b", "look-behind"), (r"(?=a)*b", "repeats an assertion"),
+        (r"\b{word}a", r"has a \\b{...} that streamtok does not support"),
         ("(" * 200 + "a" + ")" * 200, "nests more"),
     ],
 )  # fmt: skip
