@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arrays import id_dtype
 from ..errors import raise_of_row, shown
-from ..native.buffers import IdsBuffer
+from ..native.buffers import WritableIds
 from ..native.steps import Pool, on_failure, within
 from ..native.texts import HasSurrogates, Texts
 from . import _open
@@ -346,7 +346,7 @@ class _Room:
 
     def __init__(self, count: int, most: int, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
-        self._room = IdsBuffer(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
+        self._room = WritableIds(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
         self.array = np.frombuffer(memoryview(self._room), dtype, 4 * self._room.capacity // dtype.itemsize)
 
     def taken(self, count: int) -> Any:

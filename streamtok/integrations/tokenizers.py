@@ -29,7 +29,7 @@ class Tokenizer:
 
     Args:
         tokenizer: a tokenizers.Tokenizer, which this one shares, or a model, as tokenizers.Tokenizer takes it.
-        num_threads: threads of this package for a batch, up to the number of cores; None for as many as there are.
+        num_threads: threads of this package for a batch, up to the number of cores; None for as many as help.
     """
 
     _state: State

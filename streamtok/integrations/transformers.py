@@ -41,7 +41,7 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -
 
     Args:
         tokenizer: a fast tokenizer of transformers, as AutoTokenizer makes it.
-        num_threads: threads of this package for a batch, up to the number of cores; None for as many as there are.
+        num_threads: threads of this package for a batch, up to the number of cores; None for as many as help.
         trusts: the program promises that it changes added tokens, pre-tokenizer and model through methods of the
             tokenizer alone. Then they are not compared while somebody holds the backend, as servers do.
 

@@ -54,7 +54,7 @@ cdef class BytesBuffer:
         return result
 
 
-cdef class IdsBuffer:
+cdef class WritableIds:
     """Room for n ids of 32 bits, as a writable buffer; for `most`, if the system gives memory that is not written for nothing.
     It is memory that another array has left, if there is some that fits: its pages are there already. taken(size) is its beginning
     as an array."""
@@ -100,7 +100,7 @@ def copied_ids(source not None: _Data) -> _Ids:
     """A copy of a buffer of numbers of 32 bits, as a writable array of uint32, in memory that another array has left, if there is some
     that fits. Several threads copy where it is long."""
     cdef Items items = items_of(source, sizeof(uint32_t))
-    cdef IdsBuffer buffer = IdsBuffer(<size_t>items.n, <size_t>items.n)
+    cdef WritableIds buffer = WritableIds(<size_t>items.n, <size_t>items.n)
     cdef Batch batch
     if is_little(<size_t>items.n * sizeof(uint32_t)):
         memcpy(buffer.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))

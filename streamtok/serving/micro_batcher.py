@@ -80,7 +80,7 @@ class MicroBatcher:
             as a byte, an id as four.
         max_waiting_bytes: how many bytes may wait or be worked on. Further calls wait for room before they are taken,
             in their order; one that is larger waits until there is nothing else.
-        num_threads: threads of the core for a batch; None for as many as there are cores.
+        num_threads: threads of the core for a batch; None for as many as help.
         device: as for Encoding.encode_ragged: "auto" runs a batch on the GPU where that is faster.
 
     Raises:

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from streamtok.native.buffers import Block, IdsBuffer
+from streamtok.native.buffers import Block, WritableIds
 from streamtok.native.texts import HasSurrogates, Layout, Texts
 from streamtok.native.workers import clear, copy, thread_count
 
@@ -119,7 +119,7 @@ def test_a_list_may_change_and_texts_stay():
 
 @pytest.mark.parametrize("count", [3, 5000, 300_000, 5_000_000])
 def test_room_for_ids_is_memory_that_was_left(count):
-    buffer = IdsBuffer(count, 4 * count)
+    buffer = WritableIds(count, 4 * count)
     assert buffer.capacity >= count
     view = np.frombuffer(memoryview(buffer), np.uint32)
     view[:count] = np.arange(count)
@@ -137,7 +137,7 @@ def test_room_for_ids_is_memory_that_was_left(count):
     place = ids.ctypes.data
     del ids, buffer
     if count == 5_000_000:
-        again = IdsBuffer(count, count)
+        again = WritableIds(count, count)
         assert np.frombuffer(memoryview(again), np.uint32).ctypes.data == place
 
 
