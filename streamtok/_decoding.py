@@ -55,9 +55,9 @@ def _bytes_of(
     self: Encoding, tokens: Sequence[int] | TokenIds, later: bool = False, skip_special_tokens: bool = False
 ) -> bytes:
     """decode_bytes() of a part of a text. later: ids stand in front of these, and none at all where it is False."""
-    if self._spelling is None:
+    if self._rule_decoder is None:
         return self._decoder.to_bytes(tokens, skip_special_tokens)
-    data: bytes = self._spelling.bytes_of(self._decoder.ids(tokens, skip_special_tokens), later)
+    data: bytes = self._rule_decoder.bytes_of(self._decoder.ids(tokens, skip_special_tokens), later)
     return data
 
 
@@ -90,8 +90,8 @@ def decode(
             found = devices.decode_text(self, device, tokens, errors, skip_special_tokens)
             if found is not None:
                 return found
-        if self._spelling is not None:
-            return RuleDecoderStream(self._spelling, self._decoder, errors, skip_special_tokens).text_of(tokens)
+        if self._rule_decoder is not None:
+            return RuleDecoderStream(self._rule_decoder, self._decoder, errors, skip_special_tokens).text_of(tokens)
         return self._decoder.to_text(tokens, errors, skip_special_tokens)
     except LookupError as error:
         raise _named(error, errors) from None
@@ -99,7 +99,7 @@ def decode(
 
 def decode_single_token_bytes(self: Encoding, token: int) -> bytes:
     """The bytes of one id, special tokens included. KeyError: the id is unknown."""
-    data: bytes = self._vocab.token_bytes(token) if self._spelling is None else self._spelling.token(token)
+    data: bytes = self._vocab.token_bytes(token) if self._rule_decoder is None else self._rule_decoder.token(token)
     return data
 
 
@@ -116,7 +116,7 @@ def decode_tokens_bytes(self: Encoding, tokens: Sequence[int] | TokenIds) -> lis
         KeyError: an unknown id; other ids are refused as by decode_bytes().
     """
     ids = id_array(tokens).tolist()
-    return list(map(self._vocab.token_bytes, ids) if self._spelling is None else self._spelling.pieces(ids))
+    return list(map(self._vocab.token_bytes, ids) if self._rule_decoder is None else self._rule_decoder.pieces(ids))
 
 
 def decode_with_offsets(self: Encoding, tokens: Sequence[int] | TokenIds) -> tuple[str, list[int]]:
@@ -211,7 +211,7 @@ def _decode_rows(
     """The text of each row of ids, or its bytes where `errors` is None."""
 
     def decode(rows: list[TokenIds]) -> list[Any]:
-        if encoding._spelling is not None:
+        if encoding._rule_decoder is not None:
             return _one_by_one(encoding, rows, errors, skip_special)
         if errors is None:
             return encoding._decoder.bytes_of_rows(rows, skip_special)

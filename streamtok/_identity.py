@@ -171,7 +171,7 @@ def _share(encoding: Encoding, other: Encoding) -> None:
     encoding.__dict__ = other.__dict__
     encoding._coder, encoding._decoder = other._coder, other._decoder
     encoding._default_matchers, encoding._plain = other._default_matchers, other._plain
-    encoding._spelling = other._spelling
+    encoding._rule_decoder = other._rule_decoder
 
 
 def _by_name(name: str) -> Encoding:

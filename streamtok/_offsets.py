@@ -220,7 +220,7 @@ def token_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids) -> Places
     return sizes
 
 
-def spelled_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids, allowed: Names) -> Places | None:
+def plain_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids, allowed: Names) -> Places | None:
     """token_sizes() of the ids of a text; None where their bytes are not the text: after a normalizer, say. Then
     traced_offsets() finds the places."""
     is_plain = encoding._normalizer is None and encoding._kind.keeps_bytes

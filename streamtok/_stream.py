@@ -303,12 +303,12 @@ class StreamDecoder:
             codecs.lookup_error(errors)
         except LookupError:
             raise unknown_handler_error(errors) from None
-        decoder, spelling = encoding._decoder, encoding._spelling
+        decoder, rules = encoding._decoder, encoding._rule_decoder
         self._core: CoreStreamDecoder | RuleDecoderStream
-        if spelling is None:
+        if rules is None:
             self._core = CoreStreamDecoder(decoder, errors, skip_special_tokens, single_id)
         else:
-            self._core = RuleDecoderStream(spelling, decoder, errors, skip_special_tokens, single_id)
+            self._core = RuleDecoderStream(rules, decoder, errors, skip_special_tokens, single_id)
         StreamDecoder.feed.__set__(self, self._core.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:
@@ -355,7 +355,7 @@ class StreamDecoder:
 def _restore_decoder(encoding: Encoding, errors: str, pending: Any, skip_special_tokens: bool = False) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors, skip_special_tokens)
     # A manipulated state must not bring in bytes that no decoder holds back.
-    if encoding._spelling is None:
+    if encoding._rule_decoder is None:
         if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
             raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")
     decoder._core.setstate(pending)

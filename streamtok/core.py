@@ -88,10 +88,10 @@ class Encoding:
 
     # Every call reads one or two of these. A slot is faster than the __dict__, which CPython 3.11 searches each time
     # once some code has asked for it: a tenth of the time of a short text.
-    __slots__ = ("__dict__", "__weakref__", "_coder", "_decoder", "_default_matchers", "_plain", "_spelling")
+    __slots__ = ("__dict__", "__weakref__", "_coder", "_decoder", "_default_matchers", "_plain", "_rule_decoder")
 
     _model: Model | None = None  # where it comes from a model's file
-    _spelling: Any  # a model_files.decoder_rules.RuleDecoder, where tokens are not the bytes of text; else None
+    _rule_decoder: Any  # a model_files.decoder_rules.RuleDecoder, where tokens are not the bytes of text; else None
     _template: Template = ((), ())
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS
@@ -307,7 +307,7 @@ class Encoding:
         self._special_token_values = set(special_tokens.values())
         skipped = self._special_token_values if self._model is None else self._model.added_names.skipped
         self._decoder = Decoder(vocab, skipped, id_array)
-        self._spelling = special.rule_decoder_of(self._model)
+        self._rule_decoder = special.rule_decoder_of(self._model)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see _device.py

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._offsets import spelled_sizes
+from .._offsets import plain_sizes
 from ..errors import ChatTemplateError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def places_of(enc: Encoding, text: str, ids: Ids) -> tuple[Places, Places]:
     """(starts, ends) of each id, in characters of a rendered text."""
     data = text.encode("utf-8", "surrogatepass")
     matcher = enc._matchers_for("all", ())[0]
-    sizes = spelled_sizes(enc, data, ids, matcher)
+    sizes = plain_sizes(enc, data, ids, matcher)
     if sizes is None:
         sizes = _sizes_of_tokens(enc, data, ids)
     if sizes is None:
@@ -157,7 +157,7 @@ def places_of(enc: Encoding, text: str, ids: Ids) -> tuple[Places, Places]:
 
 def _sizes_of_tokens(enc: Encoding, data: bytes, ids: Ids) -> Places | None:
     """Bytes of each token where together they spell the text, as they mostly do though the encoding changes some."""
-    if enc._spelling is not None:
+    if enc._rule_decoder is not None:
         tokens = enc.decode_tokens_bytes(ids.tolist())
         return np.fromiter(map(len, tokens), np.int64, len(tokens)) if b"".join(tokens) == data else None
     sizes: Places = enc._token_lengths[ids].astype(np.int64)

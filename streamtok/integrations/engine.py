@@ -109,7 +109,7 @@ class Engine:
 
     def _offsets(self, texts: list[str], data: Sequence[Any], ids: Ids, indptr: Places) -> tuple[Places, Places]:
         encoding = self.encoding
-        if encoding._spelling is not None or (self.allowed is not None and self.allowed.has_rules):
+        if encoding._rule_decoder is not None or (self.allowed is not None and self.allowed.has_rules):
             raise Unserved("offsets of a model of characters, or with added tokens that take white space")
         if not all(map(self._is_normal, texts)):
             raise Unserved("offsets of a text that the normalizer changes")

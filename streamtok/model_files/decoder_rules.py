@@ -279,7 +279,7 @@ class Begun(NamedTuple):
 def bytes_behind(encoding: Any, place: Begun, ids: Any) -> tuple[bytes, Begun]:
     """(the bytes of a text that the next ids add, the place behind them). Those of all parts and last_bytes() are
     decode_bytes() of all ids. ids: an array. KeyError: an unknown id."""
-    decoder = encoding._spelling
+    decoder = encoding._rule_decoder
     if decoder is None:
         return encoding._bytes_of(ids), place
     known = [*place.ids, *ids.tolist()]
@@ -292,7 +292,7 @@ def bytes_behind(encoding: Any, place: Begun, ids: Any) -> tuple[bytes, Begun]:
 
 def last_bytes(encoding: Any, place: Begun) -> bytes:
     """What the end of a text adds to the bytes of its parts."""
-    decoder = encoding._spelling
+    decoder = encoding._rule_decoder
     if decoder is None:
         return b""
     whole: bytes = decoder.bytes_of(place.ids, place.has_bytes)

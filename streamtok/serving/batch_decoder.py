@@ -69,8 +69,8 @@ class BatchDecoder:
         self._stops: dict[int, StopStrings | None] = {}
         self._known: dict[tuple[str, ...], StopStrings] = {}
         self._by_rules: RuleDecoderStream | None = None
-        if encoding._spelling is not None:
-            self._by_rules = RuleDecoderStream(encoding._spelling, encoding._decoder, errors, skip_special_tokens)
+        if encoding._rule_decoder is not None:
+            self._by_rules = RuleDecoderStream(encoding._rule_decoder, encoding._decoder, errors, skip_special_tokens)
         self._places: dict[int, Place] = {}  # where a text stands that an id of a model of characters has come of
 
     def __len__(self) -> int:

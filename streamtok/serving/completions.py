@@ -104,7 +104,7 @@ def complete(enc: Encoding, by_bytes: TokensByBytes, ids: Sequence[int] | TokenI
     """Encoding.completions() has the arguments."""
     row = np.array(id_array(ids), np.uint32)  # a copy: what is checked is what is used
     enc._bytes_of(row)  # KeyError for an unknown id
-    if enc._spelling is not None or not enc._kind.keeps_bytes:
+    if enc._rule_decoder is not None or not enc._kind.keeps_bytes:
         raise _other_bytes(enc)
     special = np.flatnonzero(np.isin(row, list(enc._special_token_values)))
     first = int(special[-1]) + 1 if len(special) else 0  # behind a special token a text begins

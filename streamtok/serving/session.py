@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._offsets import border_before, is_border, shared_names, spelled_sizes
+from .._offsets import border_before, is_border, plain_sizes, shared_names
 from ..errors import shown
 from ..native.encode import CoreStream
 from ..native.ids import alike
@@ -134,7 +134,7 @@ class Session:
         if self._held is None:
             sizes: Places | None = enc._token_lengths[ids]
         else:
-            sizes = spelled_sizes(enc, self._held, ids, enc._matchers_for(allowed, disallowed)[0])
+            sizes = plain_sizes(enc, self._held, ids, enc._matchers_for(allowed, disallowed)[0])
         if sizes is not None:
             return np.cumsum(sizes) - sizes
         text = self.text
@@ -363,7 +363,7 @@ def _maker(enc: Encoding, allowed: AllowedSpecial, disallowed: DisallowedSpecial
 
 def _spells_its_text(enc: Encoding, stream: Any) -> bool:
     """Whether the bytes of the ids are those of the text, whatever it is."""
-    if enc._spelling is not None or enc._normalizer is not None or not enc._kind.keeps_bytes:
+    if enc._rule_decoder is not None or enc._normalizer is not None or not enc._kind.keeps_bytes:
         return False
     if not isinstance(stream, CoreStream):
         return False

@@ -182,14 +182,14 @@ def encode_with_offsets(
         TypeError: `text` is no str.
         streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
-    from .._offsets import character_count, character_offsets, spelled_sizes, traced_offsets
+    from .._offsets import character_count, character_offsets, plain_sizes, traced_offsets
 
     data = to_utf8(checked(text))
     ids = self.encode_to_numpy(
         data, allowed_special=allowed_special, disallowed_special=disallowed_special, device=device
     )
     allowed = self._matchers_for(allowed_special, disallowed_special)[0]
-    sizes = spelled_sizes(self, data, ids, allowed)
+    sizes = plain_sizes(self, data, ids, allowed)
     places = traced_offsets(self, data, ids, allowed) if sizes is None else character_offsets(data, sizes)
     if add_special_tokens:
         import numpy as np

@@ -22,7 +22,7 @@ def encode_with_unstable(
 ) -> tuple[list[int], list[list[int]]]:
     """(stable ids, completions). The ids of the last piece are unstable, and those of all-blank tokens before it when
     it is blank itself, since a later character can move such splits."""
-    if encoding._spelling is not None and encoding._kind.merges:
+    if encoding._rule_decoder is not None and encoding._kind.merges:
         raise ValueError(
             f"{shown(encoding.name)} spells blanks as another character, or does not join the bytes of its tokens, so "
             "that what its ids decode to has other ids: use stream_encoder(), whose ids stay"

@@ -227,7 +227,7 @@ def test_memory(devices):
 
 def test_a_vocabulary_that_no_kernel_decodes(monkeypatch):
     enc = oracle.named("r50k_base")
-    monkeypatch.setattr(enc, "_spelling", object())
+    monkeypatch.setattr(enc, "_rule_decoder", object())
     with pytest.raises(ValueError, match="'r50k_base' has tokens whose text depends on those beside them"):
         gpu.GpuDecoder(enc)
 
@@ -300,14 +300,14 @@ def test_auto_decodes_where_the_ids_lie(monkeypatch, devices):
             gpu.GpuDecodePipeline(enc, **options)
     with pytest.raises(ValueError, match="one row of uint8"):
         gpu.GpuDecodePipeline(enc).decode_bytes(ids, out=np.empty(9, np.uint32))
-    monkeypatch.setattr(enc, "_spelling", spelling := Spelled())
+    monkeypatch.setattr(enc, "_rule_decoder", rules := Spelled())
     with pytest.raises(ValueError, match="depends on those beside them"):
         gpu.GpuDecodePipeline(enc)
-    assert enc.decode_bytes(ids, device="cuda") == spelling.bytes_of(ids, False)
+    assert enc.decode_bytes(ids, device="cuda") == rules.bytes_of(ids, False)
 
 
 class Spelled:
-    """Stands in for a model_files.Spelling: the CPU decodes then."""
+    """Stands in for a model_files.RuleDecoder: the CPU decodes then."""
 
     def bytes_of(self, ids: list[int], later: bool) -> bytes:
         return b"spelled" * len(ids)

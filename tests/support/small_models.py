@@ -109,7 +109,7 @@ class Both:
                 assert "".join(enc.decode_batch([row], skip_special_tokens=skip)) == text
             data = enc.decode_bytes(row)
             assert b"".join(enc.decode_tokens_bytes(row)) == data
-            if enc._spelling is not None and enc._spelling.looks_back:
+            if enc._rule_decoder is not None and enc._rule_decoder.looks_back:
                 continue
             assert enc.decode_bytes(row[:3]) + enc._bytes_of(array("I", row[3:]), True) in (data, data.lstrip(b" "))
 

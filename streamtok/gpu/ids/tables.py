@@ -20,7 +20,7 @@ _LONGEST = 1 << 24
 
 def why_not(encoding: Encoding) -> str:
     """Why the kernels do not decode for an encoding; "" where they do."""
-    if encoding._spelling is not None:
+    if encoding._rule_decoder is not None:
         return "tokens whose text depends on those beside them"
     return "" if max(map(len, _others(encoding).values()), default=0) < _LONGEST else "a token of more than 16 MB"
 
