@@ -38,8 +38,8 @@ static size_t rest_of_word(const uint8_t *text, size_t n)
 /* Bytes that are taken without a look at how many were made. */
 #define SLICE ((size_t)4096)
 
-/* What is written at a word's end may be so much longer than the word. */
-#define SLACK 8
+/* Marks and words are written eight bytes at a time. */
+#define SLACK 16
 
 #if ST_SWAR
 /* Of each of eight bytes the highest bit: whether white space may begin there, or a control. */
@@ -86,11 +86,41 @@ static inline size_t copy_word(uint8_t **to, const uint8_t *text, size_t from, s
     return from;
 }
 
+/* The mark as eight bytes with zeros behind it, where it is no longer. */
+typedef struct mark {
+    uint64_t bytes, mask;
+    size_t size; /* 0: it is longer */
+} mark;
+
+static inline mark mark_of(const st_step *s)
+{
+    mark m = {0, 0, s->content_size <= 8 ? s->content_size : 0};
+    memcpy(&m.bytes, s->content, m.size);
+    memset(&m.mask, 0xFF, m.size);
+    return m;
+}
+
+/* Writes the mark in front of a word text[0..n), unless that begins with it; returns how far. to: room for eight bytes more. */
+static inline uint8_t *put_mark(const st_step *s, mark m, uint8_t *to, const uint8_t *text, size_t n)
+{
+    uint64_t begins = 0;
+    if (!m.size || n < 8) {
+        if (is_marked(s, text, n))
+            return to;
+        memcpy(to, s->content, s->content_size);
+        return to + s->content_size;
+    }
+    memcpy(&begins, text, 8);
+    memcpy(to, &m.bytes, 8);
+    return to + (((begins ^ m.bytes) & m.mask) ? m.size : 0);
+}
+
 /* Takes text[*at..n), or a slice of it, of a text whose places nobody asks for. */
 static st_status take_words(st_flow *flow, size_t step, const uint8_t *text, size_t n, size_t *at)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
+    const mark m = mark_of(s);
     size_t from = *at, stop = n - from > SLICE ? from + SLICE : n;
     unsigned size;
     while (stop < n && st_utf8_is_continuation(text[stop]))
@@ -103,10 +133,8 @@ static st_status take_words(st_flow *flow, size_t step, const uint8_t *text, siz
             from += size;
             continue;
         }
-        if (!state->begun && !is_marked(s, text + from, n - from)) {
-            memcpy(made, s->content, s->content_size);
-            made += s->content_size;
-        }
+        if (!state->begun)
+            made = put_mark(s, m, made, text + from, n - from);
         state->begun = 1;
         from = copy_word(&made, text, from, stop);
     }
