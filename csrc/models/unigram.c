@@ -93,10 +93,16 @@ static st_status divide_reference(const st_vocab *v, void *scratch, const uint8_
     return st_unigram_reference(v, text, n, out);
 }
 
+static st_status keeps(st_vocab *vocab, int8_t *kept)
+{
+    const st_pieces *pieces = st_vocab_pieces(vocab);
+    return pieces ? st_pieces_try_tokens(pieces, vocab, kept) : ST_NO_MEMORY;
+}
+
 /* clang-format off */
 #define FUNCTIONS \
     .holds = ST_HOLD_WHOLE, .accepts = has_scores, .release = release, \
-    .words = divide_words, .whole = divide, .reference = divide_reference, .push = push, \
+    .words = divide_words, .whole = divide, .reference = divide_reference, .keeps = keeps, .push = push, \
     .finish = finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts
 
 const st_model st_model_unigram = {.name = "unigram", .scratch = sizeof(st_unigram_scratch), FUNCTIONS};

@@ -279,7 +279,8 @@ static st_status build(st_attached *made, const st_vocab *vocab)
     compare_scores(b.pieces, vocab);
     b.pieces->all_bytes = has_all_bytes(st_unigram_of(vocab));
     b.pieces->by_words = !status && is_by_words(b.pieces, vocab);
-    st_free(b.order);
+    b.pieces->order = b.order;
+    b.pieces->texts = count;
     st_free(b.sorted);
     st_free(b.taken);
     st_free(b.used);
@@ -291,6 +292,7 @@ static void release(st_attached *attached)
 {
     st_pieces *pieces = (st_pieces *)attached;
     st_free(pieces->cells);
+    st_free(pieces->order);
     st_free(pieces);
 }
 

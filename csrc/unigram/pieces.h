@@ -19,6 +19,8 @@ typedef struct st_pieces {
     st_piece_cell *cells;
     size_t count;
     uint32_t root;    /* its base */
+    uint32_t *order;  /* the tokens, by their bytes */
+    uint32_t texts;   /* so many */
     double largest;   /* of all scores, without signs, the unknown one's too */
     int unknown_last; /* no token has a score below an unknown character */
     int all_bytes;    /* each byte that UTF-8 has is a token */
@@ -37,5 +39,8 @@ static inline const st_piece_cell *st_pieces_step(const st_pieces *pieces, uint3
 
 /* The index of the token text[0..n); ST_NONE: there is none. */
 uint32_t st_pieces_find(const st_pieces *pieces, const uint8_t *text, size_t n);
+
+/* What each token becomes as a piece: 1: itself, 0: others, -1: that is not known here. kept: room for all. */
+st_status st_pieces_try_tokens(const st_pieces *pieces, const st_vocab *vocab, int8_t *kept);
 
 #endif

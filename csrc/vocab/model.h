@@ -54,6 +54,10 @@ typedef struct st_model {
     /* The same by the definition: no table, no cut. For tests. */
     st_status (*reference)(const struct st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out);
 
+    /* For a model without ST_MODEL_KEEPS_TOKENS: whether a piece that is token number i becomes it, 1 or 0, in kept[i]; -1: `whole` has to
+     * tell. NULL: it always has to. */
+    st_status (*keeps)(struct st_vocab *vocab, int8_t *kept);
+
     /* An open piece (vocab/open.h): n more bytes of it, which may begin inside a character. Appends the ids that no later text can
      * change. NULL: everything waits for the end. ST_NO_MEMORY: the piece is unusable until begun again. */
     st_status (*push)(struct st_open *open, struct st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out);

@@ -303,11 +303,13 @@ static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
 }
 
 /* Marks the tokens as unreachable that the model makes something else of. */
-static st_status find_unkept(st_vocab *v, void *scratch, st_ids *ids)
+static st_status find_unkept(st_vocab *v, void *scratch, const int8_t *kept, st_ids *ids)
 {
     for (uint32_t i = 0; i < v->count; i++) {
         const size_t n = st_token_length(v, i);
-        if (st_token_is_silent(v, i))
+        if (!kept[i])
+            v->left[i] = ST_NONE;
+        if (st_token_is_silent(v, i) || kept[i] >= 0)
             continue;
         ids->size = 0;
         ST_TRY(v->model->whole(v, scratch, st_token_bytes(v, i), n, ids));
@@ -321,8 +323,16 @@ static st_status find_unkept(st_vocab *v, void *scratch, st_ids *ids)
 static st_status try_tokens(st_vocab *v)
 {
     void *scratch = st_calloc(1, v->model->scratch + 1);
+    int8_t *kept = st_malloc(v->count + 1);
     st_ids ids = {0};
-    const st_status status = scratch ? find_unkept(v, scratch, &ids) : ST_NO_MEMORY;
+    st_status status = scratch && kept ? ST_OK : ST_NO_MEMORY;
+    if (!status) {
+        memset(kept, -1, v->count);
+        status = v->model->keeps ? v->model->keeps(v, kept) : ST_OK;
+    }
+    if (!status)
+        status = find_unkept(v, scratch, kept, &ids);
+    st_free(kept);
     if (scratch && v->model->release)
         v->model->release(scratch);
     st_free(scratch);
