@@ -58,6 +58,7 @@ CAPTIONS = {
     "streamtok/patterns": "patterns of one's own",
     "streamtok/serving": "what servers ask",
     "streamtok/chat": "conversations",
+    "streamtok/vectors": "golden vectors",
     "streamtok/arrow": "columns of text",
     "streamtok/files": "encode_file",
     "streamtok/whole": "whole texts",

@@ -21,7 +21,7 @@ from .wording import describe, spoken
 
 _COMMANDS = (
     *("encode", "decode", "count", "truncate", "inspect", "view", "encodings"),
-    *("dataset", "train", "bench", "tables", "info"),
+    *("dataset", "train", "bench", "tables", "info", "vectors", "verify-vectors"),
 )
 
 
@@ -34,8 +34,14 @@ class App(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f".{name}", __package__).command
+        command: click.Command = import_module(f".{name.replace('-', '_')}", __package__).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Summaries whole, in two lines where they are long; click cuts them."""
+        found = ((name, self.get_command(ctx, name)) for name in _COMMANDS)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(200)) for name, each in found if each is not None])
 
     def main(self, *args: Any, **extra: Any) -> Any:
         streams.open_missing()

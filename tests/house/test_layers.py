@@ -53,7 +53,7 @@ files
 _streaming whole serving chat
 core
 registry
-model tables train view
+model tables train view vectors
 dataset
 ray
 _info
