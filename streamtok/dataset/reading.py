@@ -133,7 +133,7 @@ def _source_of(shard: dict[str, Any], number: int, documents: int) -> str:
     if len(counts) > 1 and documents != shard["documents"]:  # which ones are empty, and were left out, is not known
         return f"{counts[0][0]} or one of {len(counts) - 1} others"
     borders = list(itertools.accumulate(count for _, count in counts))
-    return counts[0][0] if len(counts) == 1 else counts[bisect.bisect_right(borders, number)][0]
+    return counts[bisect.bisect_right(borders, number)][0]
 
 
 def blocks(documents: Tokenized) -> Iterator[tuple[Any, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -16,6 +18,7 @@ import streamtok
 from streamtok import disk
 from streamtok.dataset import Build, build, encode_shard, plan, read_dataset, verify
 from streamtok.dataset.build import work
+from streamtok.dataset.manifest import name_of
 from streamtok.files import ResumeError
 
 
@@ -181,10 +184,31 @@ def test_a_manifest_of_an_enemy_is_refused(corpus: pathlib.Path, change: dict[st
     build(spec, workers=1)
     path = corpus / "out" / "manifest.json"
     record = json.loads(path.read_text())
+    del record["sha256"]
     path.write_text(json.dumps(record | change))
     with pytest.raises(ValueError, match=r"manifest\.json: this is not the manifest of a dataset"):
         read_dataset(spec.folder)
-    record["shards"][0]["files"][0]["name"] = "../../secret"
-    path.write_text(json.dumps(record))
-    with pytest.raises(ValueError, match="this is not the manifest"):
-        read_dataset(spec.folder)
+    file = record["shards"][0]["files"][0]
+    for name in ("../../secret", "/secret", "a\0b", "."):
+        file["name"] = name
+        path.write_text(json.dumps(record))
+        with pytest.raises(ValueError, match="this is not the manifest"):
+            read_dataset(spec.folder)
+
+
+def test_a_manifest_counts_no_negative_documents_of_a_source(corpus: pathlib.Path):
+    build(make_spec(corpus), workers=1)
+    path = corpus / "out" / "manifest.json"
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    shard = record["shards"][0]
+    for more, is_right in ((1, True), (-1, False)):
+        shard["joined"] = [["a", shard["documents"] - more], ["b", more]]
+        path.write_text(json.dumps(record))
+        with contextlib.nullcontext() if is_right else pytest.raises(ValueError, match="this is not the manifest"):
+            read_dataset(corpus / "out")
+
+
+def test_the_name_of_a_shard_stays_the_same_over_releases():
+    """Others would be made of sources that are finished."""
+    assert name_of({"b": 1, "a": [2, "c"]}) == hashlib.sha256(b'{"a":[2,"c"],"b":1}').hexdigest()[:32]

@@ -11,10 +11,12 @@ import sys
 import pytest
 from datasets import make_corpus, make_spec
 
+from streamtok import get_encoding
 from streamtok.dataset import build, merge, plan, plot_stats, sample, stats
 from streamtok.dataset.build import _is_of_folder
-from streamtok.dataset.manifest import read_dataset
+from streamtok.dataset.manifest import difference, facts_of_file, read_dataset
 from streamtok.dataset.reading import open_shard
+from streamtok.dataset.shard import check_source
 from streamtok.dataset.spec import SpecError, read_spec
 
 LINE = '{"text": "word"}\n'
@@ -62,7 +64,7 @@ def test_a_plan_of_row_groups_has_all_rows_once(here):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     import pyarrow.parquet as pq
 
-    table = pa.table({"text": [f"document {i} " * 20 for i in range(100)]})
+    table = pa.table({"text": [f"document {i:3} " * 20 for i in range(100)]})
     pq.write_table(table, "a.parquet", row_group_size=10, compression="none", use_dictionary=False)
     unpacked = pq.ParquetFile("a.parquet").metadata.row_group(0).total_byte_size
     made = plan(["a.parquet"], 3 * unpacked)
@@ -71,6 +73,9 @@ def test_a_plan_of_row_groups_has_all_rows_once(here):
     assert made[-1].range.end == 10 and all(each.range.unit == "row groups" for each in made)
     whole = os.path.getsize("a.parquet")
     assert 0.99 * whole < sum(each.size for each in made) <= whole
+    assert [each.range for each in plan(["a.parquet"], 100 * unpacked)] == [None]
+    some = plan(["a.parquet"], unpacked + 1)
+    assert [each.range.end - each.range.begin for each in some] == [2] * 5
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -91,6 +96,18 @@ def test_a_shard_that_is_not_what_the_manifest_says(base):
     for change in ({"ids": shard["ids"] + 1}, {"documents": shard["documents"] - 1}):
         with pytest.raises(ValueError, match=r"and the manifest says .* verify the dataset, and build it again"):
             open_shard(str(base / "out"), dataset, {**shard, **change})
+
+
+def test_a_source_that_cannot_be_read_twice_is_refused(base):
+    with pytest.raises(ValueError, match=r"/dev/null is a pipe, a device or a stream, .*: put the text into a file"):
+        check_source("/dev/null", make_spec(base), get_encoding("r50k_base"))
+
+
+def test_a_file_that_is_as_the_manifest_says_has_no_difference(base):
+    spec = make_spec(base)
+    name = os.path.basename(spec.source_names()[0])
+    facts = facts_of_file(base / "corpus", name)
+    assert difference(base / "corpus", facts) == difference(base / "corpus", facts, is_hashed=False) == ""
 
 
 def test_numbers_that_ask_for_nothing(base):
@@ -121,7 +138,7 @@ def test_statistics_of_nothing(here):
     pathlib.Path("corpus/a.jsonl").write_text("")
     build(make_spec(here), workers=1)
     found = stats("out")
-    assert (found.documents, found.ids) == (0, 0) and not found.histogram
+    assert (found.documents, found.ids) == (0, 0) and not found.histogram and found.ids_per_document == {}
 
 
 def test_merging_leaves_no_file_open(base, tmp_path):

@@ -53,6 +53,7 @@ def test_mistakes_are_named(tmp_path: pathlib.Path, change: dict[str, object], s
 @pytest.mark.parametrize(
     "size, count",
     [
+        ("1", 1),
         ("7", 7),
         ("2KB", 2000),
         ("3 MB", 3_000_000),
