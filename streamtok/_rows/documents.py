@@ -59,8 +59,6 @@ def _arrow(lists: Any) -> tuple[Ids, Places]:
             f"{lists.null_count or lists.values.null_count} {what} are null: leave them out, as with drop_null"
         )
     offsets = np.asarray(lists.offsets).astype(np.int64)
-    if not len(offsets):
-        return np.zeros(0, np.uint32), np.zeros(1, np.int64)
     values = np.asarray(lists.values)[offsets[0] : offsets[-1]]
     return np.asarray(id_array(values)), offsets - offsets[0]
 

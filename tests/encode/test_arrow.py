@@ -11,6 +11,7 @@ import pytest
 
 import streamtok
 from streamtok import _batch as batch
+from streamtok import arrow
 from streamtok.arrow import ColumnError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -90,10 +91,23 @@ def test_special_tokens_and_errors(enc):
     in_template = enc._template
     enc._template = ((7, 8), (9,))
     try:
-        made = pa.array(enc.encode_arrow(pa.array([None, "a", "", None]), add_special_tokens=True))
+        columns = [None, "a", "", None], ["a", ""], ["", None, "a"]
+        made = [enc.encode_arrow(pa.array(column), add_special_tokens=True) for column in columns]
     finally:
         enc._template = in_template
-    assert made.to_pylist() == [None, [7, 8, *enc.encode("a"), 9], [7, 8, 9], None]
+    row, empty = [7, 8, *enc.encode("a"), 9], [7, 8, 9]
+    assert [pa.array(each).to_pylist() for each in made] == [[None, row, empty, None], [row, empty], [empty, None, row]]
+    assert all(each.indptr[0] == 0 and len(each) == len(column) for each, column in zip(made, columns))
+
+
+def test_offsets_are_as_wide_as_the_number_of_ids_needs(monkeypatch):
+    assert arrow.MOST_SMALL == np.iinfo(np.int32).max
+    monkeypatch.setattr(arrow, "MOST_SMALL", 3)
+    for count, kind in ((3, pa.list_), (4, pa.large_list)):
+        made = arrow.ListArray(np.arange(count, dtype=np.uint32), np.array([0, 1, count]))
+        assert len(made) == 2 and made.null_count == 0
+        assert pa.array(made).type == pa.field(made).type == kind(pa.uint32())
+        assert pa.array(made).to_pylist() == [[0], [*range(1, count)]]
 
 
 def test_memory_goes_back(enc):

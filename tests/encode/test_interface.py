@@ -38,6 +38,25 @@ def test_unknown_keyword_is_an_error_that_names_the_method(name):
         function(*arguments, typo=1)
 
 
+DEFAULTS = {
+    "add_special_tokens": {False}, "device": {"cpu"}, "disallowed_special": {"all"}, "num_threads": {None, 8},
+    "errors": {"strict"},
+}  # fmt: skip
+"""What each public method takes these for where they are not given."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_defaults_stay_as_they_are(name):
+    kind, _, method = name.partition(".")
+    parameters = inspect.signature(getattr(getattr(streamtok, kind), method)).parameters
+    given = {key: each.default for key, each in parameters.items() if each.default is not each.empty}
+    wanted = {**DEFAULTS, "errors": {"replace" if "decode" in method else "strict"}}
+    assert all(given[key] in values for key, values in wanted.items() if key in given)
+    if "ids" in parameters and "allowed_special" in given:  # ids are of special tokens, too
+        assert given["allowed_special"] == "all"
+    assert inspect.signature(train.train).parameters["name"].default == "trained"
+
+
 GOOD = {
     "ids": [1], "tokens": [1], "batch": [[1]], "token": 1, "text": "a", "texts": ["a"], "chunks": ["a"], "n": 1,
     "slots": 1, "segments": [("a", "all")], "text_or_bytes": "a", "name": "x", "special_tokens": {}, "chunk": "a",

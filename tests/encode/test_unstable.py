@@ -9,6 +9,8 @@ import oracle
 import pytest
 from oracle import RANDOM_STRINGS
 
+from streamtok.whole import unstable
+
 
 def as_sets(answer) -> tuple[list[int], set[tuple[int, ...]]]:
     stable, completions = answer
@@ -51,3 +53,10 @@ def test_damaged_vocabulary_is_tiktokens():
     for text in texts():
         got = as_sets(ours.encode_with_unstable(text))
         assert got == as_sets(theirs.encode_with_unstable(text)), text
+
+
+def test_the_last_character_of_any_text():
+    for text in ("a", "bé", "é中", "a😀"):
+        data = text.encode()
+        assert unstable._last_character(data) == text[-1].encode()
+        assert unstable._last_character(data + b"\xff") == b"\xff"

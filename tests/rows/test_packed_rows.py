@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import types
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from row_shapes import best_fit, packed
 
 import streamtok
+from streamtok._arrays import id_dtype
 from streamtok._rows import packing
-from streamtok._rows.shape import HOW
+from streamtok._rows.shape import HOW, shape_of
 from streamtok.native.rows import Plan, Ragged
 
 DTYPES = {"uint16": 2**16, "int16": 2**15, "int32": 2**31, "uint32": 2**32, "int64": 2**32, "uint64": 2**32}
@@ -110,6 +112,8 @@ def test_arrow_arrays_of_lists():
         whole[0:4],
     ):
         assert streamtok.pack(form, 3, eot=9)[0].tolist() == streamtok.pack(rows, 3, eot=9)[0].tolist()
+    for nothing in (whole[:0], pa.chunked_array([], whole.type)):
+        assert [each.tolist() for each in streamtok.pack(nothing, 3)] == [[], [0], []]
     assert streamtok.pack(whole[2:], 3, eot=9)[0].tolist() == [[4, 9, 5], [6, 9, 0]]
     for holed in (pa.array([[1], None]), pa.array([[1, None]])):
         with pytest.raises(ValueError, match="are null: leave them out"):
@@ -137,3 +141,23 @@ def test_native_functions_check_what_would_leave_memory():
             plan.write(0, 0, 8, room, row[: len(room)].copy(), first, last)
     with pytest.raises(ValueError):
         plan.write(0, 0, 4, row, row.copy(), 0, 2)
+
+
+def test_documents_and_dtypes_that_do_not_fit_are_named():
+    for document in (np.zeros((1, 2), np.uint32), np.array(7, np.uint32), np.array([0.5]), np.array([-1])):
+        with pytest.raises((ValueError, TypeError, OverflowError), match="document 1: "):
+            streamtok.pack([[1], document], 3)
+    most = np.array([2**15 - 1], np.uint32)
+    assert streamtok.pack([most], 1, dtype="int16")[0].tolist() == [[2**15 - 1]]
+    with pytest.raises(ValueError, match="document 1 has the id 32768: write a wider dtype"):
+        streamtok.pack([most, most + 1], 3, dtype="int16")
+    assert streamtok.pack([[1, 2]], 4, eot=-1, pad_id=-100, dtype="int64")[0].tolist() == [[1, 2, -1, -100]]
+
+
+def test_an_id_may_be_the_largest_of_its_dtype():
+    assert shape_of(1, "int16", 0, 2**15 - 1).dtype == np.int16
+    encoding = types.SimpleNamespace(name="any", max_token_value=2**16 - 1)
+    assert id_dtype(encoding, "uint16") == np.uint16
+    encoding.max_token_value += 1
+    with pytest.raises(ValueError, match="holds ids up to 65535"):
+        id_dtype(encoding, "uint16")

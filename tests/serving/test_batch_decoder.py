@@ -198,3 +198,11 @@ def test_a_model_that_spells_its_tokens_itself(tmp_path):
         while any(run.rows.values()):
             run.step()
         run.check(whole)
+
+
+def test_ids_without_a_sign_are_taken_where_they_fit():
+    decoder = oracle.ours("r50k_base").batch_decoder(2)
+    slots = np.arange(2, dtype=np.uint64)
+    assert decoder.feed(slots, np.array([31373, 995], np.uint64)) == ["hello", " world"]
+    with pytest.raises(OverflowError, match="do not fit in 64 bits with a sign"):
+        decoder.feed(slots, np.array([1, 2**63], np.uint64))

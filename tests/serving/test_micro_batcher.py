@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import gc
 import random
 import threading
 
@@ -333,3 +334,19 @@ def test_an_exception_at_any_bytecode_of_the_thread(monkeypatch):
     for at in range(1, place[0] + 1):
         run(main(at))
     assert seen[0] > 50
+
+
+def test_a_batcher_that_is_dropped_ends_its_thread():
+    import streamtok.serving.micro_batcher
+
+    assert streamtok.serving.MicroBatcher is streamtok.serving.micro_batcher.MicroBatcher
+
+    async def main() -> threading.Thread:
+        batcher = MicroBatcher(oracle.ours("r50k_base"))
+        assert await batcher.count("a b") == 2
+        return batcher._thread
+
+    thread = asyncio.run(main())
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()

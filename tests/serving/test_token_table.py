@@ -41,6 +41,9 @@ def test_strs_of_any_shape():
     assert enc.token_strs(ids.reshape(4, 6).astype(np.uint16 if ids.max() < 65536 else np.int32)[:, ::2]) == [
         flat[at : at + 6 : 2] for at in range(0, 24, 6)
     ]
+    for wrong, error in (([0, 10**6], KeyError), ([0, 2**32 - 1], KeyError), ([2**32], OverflowError)):
+        with pytest.raises(error):
+            enc.token_strs(wrong)
     assert enc.token_strs([]) == []
     assert enc.token_strs(np.empty((2, 0), int)) == [[], []]
     assert enc.token_strs(np.empty((0, 2), int)) == []

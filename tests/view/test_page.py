@@ -15,7 +15,9 @@ import pytest
 from cli_runs import run
 
 import streamtok
+from streamtok.view import parts
 from streamtok.view.page import TokenPage
+from streamtok.view.script import STYLE
 
 HOSTILE = [
     "</script><script>window.broken = 1</script>",
@@ -273,3 +275,17 @@ def test_a_notebook_frame_in_a_browser(browser, tmp_path):
     assert inside.locator("#card").inner_text().startswith("id ")
     assert page.evaluate("[typeof window.broken, document.querySelectorAll('*').length]")[0] == "undefined"
     page.close()
+
+
+def test_the_first_byte_tells_the_size_of_a_character():
+    sizes = {}
+    for code in [*range(0xD800), *range(0xE000, 0x110000, 0x40)]:
+        data = chr(code).encode()
+        sizes[data[0]] = len(data)
+    assert [parts._length(lead) for lead in range(256)] == [sizes.get(lead, 1) for lead in range(256)]
+    assert parts._whole_characters(b"\xe4\xc0", 0) == 2 and parts._whole_characters(b"a\xe4\xb8", 0) == 1
+
+
+def test_each_colour_of_tokens_has_a_style():
+    page = Reader(str(streamtok.view_html(" a" * 20, streamtok.get_encoding("r50k_base"))))
+    assert {token["class"] for token in page.tokens} == {*re.findall(r"\.(c\d) ", STYLE)}
