@@ -82,6 +82,16 @@ int st_normalizer_has_cuts(const st_normalizer *normalizer);
  * UTF-8 at least for eight bytes on both sides. */
 int st_normalizer_cut(const st_normalizer *normalizer, const uint8_t *text, size_t n, size_t at);
 
+/* Whether the steps make a mark of a blank between two words, which begins what is behind it in any case: each of these words by itself
+ * then begins with a mark. Then a text can be cut in front of blanks. */
+int st_normalizer_marks_blanks(const st_normalizer *normalizer);
+
+/* Whether text[at] is such a place, a blank or the end of a line with two characters in front and two behind that stay as they are: the
+ * bytes of the mark that it becomes, which are written to `mark`; 0: it is none. text[0..n) as above, with nine
+ * bytes behind. */
+#define ST_MOST_MARK 8
+size_t st_normalizer_blank_cut(const st_normalizer *normalizer, const uint8_t *text, size_t n, size_t at, uint8_t *mark);
+
 /* ---- a text on its way ---- */
 
 typedef struct st_traced {

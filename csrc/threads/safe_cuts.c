@@ -4,8 +4,8 @@
 #include "split/scan.h"
 #include "text/utf8_check.h"
 
-/* Bytes in front of a sync point that it depends on: two characters of four bytes. */
-#define LOOK_BACK 8
+/* Bytes in front of a sync point that it depends on: two characters of four bytes. Of a blank cut as many behind the blank. */
+#define LOOK_BACK 9
 
 /* In text that is not trusted a cut is first searched in this many bytes, because all bytes that are searched must be checked. */
 #define FIRST_REACH ((size_t)4096)
@@ -69,11 +69,57 @@ static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t 
     return cuts ? st_cuts_last(cuts, text, n) : 0;
 }
 
+/* Whether names that are sought in normalized text neither span a blank nor end in front of it: they have none of these bytes. */
+static int is_apart_from_late(const st_special *late, uint8_t in_front, uint8_t blank, uint8_t mark)
+{
+    for (size_t i = 0; late && i < late->total; i++)
+        if (late->bytes[i] == in_front || late->bytes[i] == blank || late->bytes[i] == mark)
+            return 0;
+    return 1;
+}
+
+/* Whether a text can be cut at text[at] in front of a blank (normal/normalizer.h), and the pattern divides it at the mark, too. */
+static int is_blank_cut(const uint8_t *text, size_t n, size_t at, const st_cut_rules *rules)
+{
+    uint8_t border[4 + ST_MOST_MARK];
+    if (at < 4 || n - at < 2 || (text[at] != ' ' && text[at] != '\n'))
+        return 0;
+    const size_t front = st_utf8_size_before(text, at), size = st_normalizer_blank_cut(rules->normalizer, text, n, at, border + front);
+    memcpy(border, text + at - front, front);
+    return size && st_last_sync_point(rules->pattern, border, front + size) == front &&
+           is_apart_from_late(rules->allowed ? rules->allowed->late : NULL, text[at - 1], text[at], border[front]);
+}
+
+/* The last such place in text[start..limit), at or behind `from`; 0 = none. */
+static size_t last_blank_cut(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from, const st_cut_rules *rules)
+{
+    for (size_t at = limit; at > start && at > from; at--)
+        if (is_blank_cut(text, n, at - 1, rules))
+            return at - 1;
+    return 0;
+}
+
+/* As cut_in_valid, where the steps make a mark of each blank. */
+static size_t blank_cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from, const st_cut_rules *rules)
+{
+    size_t at;
+    while ((at = last_blank_cut(text, n, start, limit, from, rules)) != 0) {
+        limit = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
+        if (limit == at && is_apart(rules->allowed, text, at))
+            return at;
+    }
+    return 0;
+}
+
 /* The last cut in text[start..limit), which is valid and ends between characters, at or behind `from`; 0 = none. */
 static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
                            const st_cut_rules *rules)
 {
-    if ((rules->normalizer && rules->pattern.family == ST_SPLIT_NONE) || (rules->allowed && rules->allowed->late))
+    if (rules->normalizer && rules->pattern.family == ST_SPLIT_NONE)
+        return 0;
+    if (rules->normalizer && st_normalizer_marks_blanks(rules->normalizer))
+        return blank_cut_in_valid(text, n, start, limit, from, rules);
+    if (rules->allowed && rules->allowed->late)
         return 0;
     while (limit > start && limit > from) {
         size_t found = last_place(rules, text + start, limit - start), at = start + found, name;

@@ -5,6 +5,8 @@
  *
  *   - Where the text is normalized, the characters around it stay as they are, so what is said here of the text holds for the
  *     normalized text, too (st_normalizer_cut). There are no such cuts in texts without a pattern, nor where late names are sought.
+ *     Where the steps make a mark of each blank, cuts lie in front of blanks instead (st_normalizer_blank_cut), if the pattern divides
+ *     the text in front of the mark; late names have neither the blank nor the character in front of it then.
  *   - No name of a special token spans it, or ends within the two characters in front of it that a sync point depends on: behind
  *     an allowed special token a new text begins, and the two would belong to the text before.
  *   - A name that takes white space does not take any across the cut, and none that must stand alone begins there.

@@ -4,7 +4,7 @@
  *     what comes of the parts == what comes of the whole; blocks of vectors give what single characters give
  *     a feed whose allocations fail changes nothing; what is saved and restored goes on
  *     the places in the given text ascend within a run, and are starts of characters
- *     a text may be cut where st_normalizer_cut says so */
+ *     a text may be cut where st_normalizer_cut says so, and st_normalizer_blank_cut */
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "normal/quick.h"
@@ -64,12 +64,13 @@ static void random_steps(rng *r)
     st_normalizer_free(&normalizer);
     for (size_t n = rng_below(r, 4); n--;) {
         const int unless = rng_one_in(r, 3); /* the content is one character then */
-        const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = (st_step_kind)rng_below(r, 7), .form = (st_form)rng_below(r, ST_FORMS),
+        const int words = rng_one_in(r, 3);
+        const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = words ? ST_STEP_WORDS : (st_step_kind)rng_below(r, 7), .form = (st_form)rng_below(r, ST_FORMS),
                               .left = rng_one_in(r, 2), .right = rng_one_in(r, 2), .runs = rng_one_in(r, 2),
                               .mask = rng_one_in(r, 3) ? ST_MASK_ACCENTS + (int)rng_below(r, 3) : 0,
                               .controls = rng_one_in(r, 2), .ideographs = rng_one_in(r, 2), .lower = rng_one_in(r, 2), .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
-                              .content = (uint8_t *)(unless ? "a" : "e\xCC\x81"),
-                              .content_size = unless ? 1 : rng_below(r, 2) * 3,
+                              .content = (uint8_t *)(unless || words ? "a" : "e\xCC\x81"),
+                              .content_size = unless || words ? 1 : rng_below(r, 2) * 3,
                               .ranges = ranges, .range_count = 1 + rng_below(r, 3)};
         for (size_t i = 0; i < step.pattern_size; i++)
             pattern[i] = (uint8_t)("aab "[rng_below(r, 4)]);
@@ -169,10 +170,15 @@ static void normalize(const uint8_t *from, size_t n, int traced, st_bytes *out)
 static void check_cut(rng *r)
 {
     static st_bytes second;
+    uint8_t mark[ST_MOST_MARK];
     size_t at = text.size ? rng_below(r, text.size) : 0;
     while (at && st_utf8_is_continuation(text.data[at]))
         at--;
-    if (!at || !st_normalizer_cut(&normalizer, text.data, text.size, at))
+    while (at && text.data[at] != ' ' && !rng_one_in(r, 20)) /* mostly a blank */
+        at -= st_utf8_size_before(text.data, at);
+    if (!at)
+        return;
+    if (!st_normalizer_cut(&normalizer, text.data, text.size, at) && !st_normalizer_blank_cut(&normalizer, text.data, text.size, at, mark))
         return;
     normalize(text.data, at, 0, &got);
     normalize(text.data + at, text.size - at, 0, &second);

@@ -14,6 +14,7 @@ from small_models import TEXT, Both
 from tokenizers import Tokenizer
 
 from streamtok import Encoding, VocabularyError, train
+from streamtok.native.job import cuts
 
 MARK = "▁"
 LETTERS = "abcd▁"
@@ -176,19 +177,11 @@ ODD = list(
 )
 
 
-@pytest.mark.parametrize(
-    ("normalizer", "pre_tokenizer"),
-    [
-        ("map", {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, MARKS]}),
-        ("map", MARKS),
-        ("map", {**MARKS, "prepend_scheme": "first"}),
-        ("map", {**MARKS, "split": False}),
-        (None, {**MARKS, "prepend_scheme": "never", "split": False}),
-        ("runs", MARKS),
-        ("albert", MARKS),
-    ],
-)
-def test_normalizers_and_marks(tmp_path, normalizer, pre_tokenizer):
+WORDS_AND_MARKS = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, MARKS]}
+
+
+def with_steps(normalizer: str | None, pre_tokenizer: Any) -> tuple[dict[str, Any], random.Random]:
+    """A file with such steps, and what chose its scores."""
     runs = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": MARK}
     steps: dict[Any, Any] = {None: None}
     if normalizer is not None:
@@ -198,7 +191,23 @@ def test_normalizers_and_marks(tmp_path, normalizer, pre_tokenizer):
         steps["albert"] = {"type": "Sequence", "normalizers": [*forms, steps["map"]]}
     rng = random.Random(9)
     vocab = [["<unk>", 0.0], *([word, -rng.random() * 9] for word in WORDS)]
-    made = record(vocab, normalizer=steps[normalizer], pre_tokenizer=pre_tokenizer, decoder=MARKS)
+    return record(vocab, normalizer=steps[normalizer], pre_tokenizer=pre_tokenizer, decoder=MARKS), rng
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "pre_tokenizer"),
+    [
+        ("map", WORDS_AND_MARKS),
+        ("map", MARKS),
+        ("map", {**MARKS, "prepend_scheme": "first"}),
+        ("map", {**MARKS, "split": False}),
+        (None, {**MARKS, "prepend_scheme": "never", "split": False}),
+        ("runs", MARKS),
+        ("albert", MARKS),
+    ],
+)
+def test_normalizers_and_marks(tmp_path, normalizer, pre_tokenizer):
+    made, rng = with_steps(normalizer, pre_tokenizer)
     reference, enc = Tokenizer.from_str(json.dumps(made)), opened(tmp_path, made)
     for k in range(600):
         parts = [rng.choice(ODD) if rng.random() < 0.5 else rng.choice(WORDS) for _ in range(rng.randint(1, 9))]
@@ -210,6 +219,55 @@ def test_normalizers_and_marks(tmp_path, normalizer, pre_tokenizer):
         assert streamed(enc, text, rng) == found.ids, text
         if k % 4 == 0:
             assert enc.decode(found.ids) == reference.decode(found.ids), text
+
+
+@pytest.mark.parametrize("names", [[], [("<a>", True)], [("a b", True), ("<a>", False)]])
+@pytest.mark.parametrize(
+    ("normalizer", "pre_tokenizer"),
+    [
+        ("map", WORDS_AND_MARKS),
+        ("map", MARKS),
+        (None, WORDS_AND_MARKS),
+        ("runs", {**MARKS, "prepend_scheme": "first"}),
+        ("albert", WORDS_AND_MARKS),
+    ],
+)
+def test_a_text_that_threads_share(tmp_path, normalizer, pre_tokenizer, names):
+    """Each side of a cut by itself gives what the whole gives, and so do threads. names: added tokens, and whether they
+    are sought in normalized text."""
+    made, rng = with_steps(normalizer, pre_tokenizer)
+    may_be_late = pre_tokenizer.get("prepend_scheme") != "first"  # which is not supported behind late names
+    names = [(name, late and may_be_late) for name, late in names]
+    flags = ("single_word", "lstrip", "rstrip")
+    made["added_tokens"] = [
+        {
+            "id": len(made["model"]["vocab"]) + i,
+            "content": text,
+            "special": True,
+            "normalized": late,
+            **{flag: rng.random() < 0.5 for flag in flags},
+        }
+        for i, (text, late) in enumerate(names)
+    ]
+    reference, enc = Tokenizer.from_str(json.dumps(made)), opened(tmp_path, made)
+    matchers = enc._matchers_for("all", ())
+    for size in (40, 400):
+        parts = [rng.choice(rng.choice([[*ODD, "<a>", "a b"], [*WORDS, " ", "\n", "the and "]])) for _ in range(8000)]
+        text = "".join(parts).replace(MARK, rng.choice([MARK, " "])).replace("\0", "")
+        whole, data = enc.encode(text, allowed_special="all"), text.encode()
+        assert whole == reference.encode(text, add_special_tokens=False).ids
+        found = cuts(data, size, *matchers, enc._coder_for("strict"))
+        assert any(" " in name and late for name, late in names) or len(found) > len(data) / 800
+        sides = [
+            enc.encode(data[a:b].decode(), allowed_special="all") for a, b in itertools.pairwise([0, *found, len(data)])
+        ]
+        assert list(itertools.chain(*sides)) == whole
+    long = text * 30
+    whole = enc.encode(long, allowed_special="all")
+    for threads in range(2, 9):
+        assert enc.encode_to_numpy(long, allowed_special="all", num_threads=threads).tolist() == whole
+        assert enc.encode_batch([long, "a"], allowed_special="all", num_threads=threads)[0] == whole
+    assert enc.count(long, allowed_special="all", num_threads=3) == len(whole)
 
 
 @pytest.mark.parametrize(
