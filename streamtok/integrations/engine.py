@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._protocols import Ids, Places
+    from ..serving.prefix_cache import PrefixCache
+
+
+_CACHED_FROM = 8192
+"""Characters of a single text from which it is looked for among earlier ones."""
 
 
 class Unserved(Exception):
@@ -82,6 +87,7 @@ class Engine:
             raise Unserved(f"the tokenizer cannot be read: {error}") from None
         self.allowed = self.encoding._matchers_for("all", ())[0]
         self.has_decoder = backend.decoder is not None
+        self.cache: PrefixCache | None = None
         self._written_otherwise = _written_otherwise(backend)
         self._layouts: dict[tuple[bool, bool], Layout] = {}
 
@@ -100,6 +106,9 @@ class Engine:
                 data = list(map(str.encode, texts))
             except UnicodeEncodeError:
                 raise Unserved("a text has half a surrogate pair") from None
+        if self.cache is not None and not with_offsets and len(texts) == 1 and len(texts[0]) >= _CACHED_FROM:
+            ids = self.cache.encode_to_numpy(data[0], allowed_special="all", disallowed_special=())
+            return Texts(ids, np.zeros(1, np.int64), np.array([len(ids)]), None)
         try:
             ids, indptr = _batch.encode_ragged(self.encoding._coder, list(data), self.allowed, None, num_threads)
         except (ValueError, LookupError) as error:
@@ -147,6 +156,11 @@ class Engine:
             return Trim(self.watch.backend, self.encoding)
         except ValueError as error:
             raise Unserved(str(error)) from None
+
+    @property
+    def decodes_all(self) -> bool:
+        """Whether decode() serves all ids that there are."""
+        return self.has_decoder and not self._written_otherwise
 
     def decode(self, ids: Any, skip_special_tokens: bool) -> str:
         """The text of ids. Unserved: ids of which only the original knows what to do."""

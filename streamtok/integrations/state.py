@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import warn_user
-from ..native.steps import after_all, holding
+from ..native.steps import holding, while_set
 from .engine import Engine, Unserved
 from .late import backend_lock
 from .watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .prefixes import Prefixes
 
 _T = TypeVar("_T")
 
@@ -26,23 +27,26 @@ class State:
         num_threads: for batches.
         trusts: only what is cheap is compared, whoever holds the tokenizer.
         warned: somebody was told that it is not supported.
+        prefixes: for single long texts, shared with copies.
 
     Attributes:
         counts: calls that the original has done, by the reason why; those that were served under "".
     """
 
-    def __init__(self, num_threads: int | None, trusts: bool = False, warned: bool = False) -> None:
-        self.num_threads, self.trusts, self.warned = num_threads, trusts, warned
+    def __init__(
+        self, num_threads: int | None, trusts: bool = False, warned: bool = False, prefixes: Prefixes | None = None
+    ) -> None:
+        self.num_threads, self.trusts, self.warned, self.prefixes = num_threads, trusts, warned, prefixes
         self.counts: Counter[str] = Counter()
         self._engine: Engine | None = None
         self._refused: tuple[Watch, str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return State, (self.num_threads, self.trusts, self.warned)
+        return State, (self.num_threads, self.trusts, self.warned, self.prefixes)
 
     def anew(self) -> State:
         """For a copy of the tokenizer, which may change in other ways."""
-        return State(self.num_threads, self.trusts, self.warned)
+        return State(self.num_threads, self.trusts, self.warned, self.prefixes)
 
     def drop(self) -> None:
         self._engine = self._refused = None
@@ -93,12 +97,15 @@ class State:
     def _new(self, owner: dict[str, Any]) -> Engine:
         watch = Watch(owner["_tokenizer"], self.trusts)
         try:
-            self._engine = Engine(watch, str(owner.get("name_or_path", "")))
+            engine = Engine(watch, str(owner.get("name_or_path", "")))
         except Unserved as error:
             self._refused = watch, str(error)
             self.warn(f"{error}; the original does all that it did before, as fast as before")
             raise
-        return self._engine
+        if self.prefixes is not None:
+            engine.cache = self.prefixes.of(engine.encoding)
+        self._engine = engine
+        return engine
 
 
 class Inside(NamedTuple):
@@ -114,8 +121,11 @@ class Inside(NamedTuple):
     decoding: tuple[Any, bool] | None = None
 
 
+_OUTSIDE, _READING = Inside(), Inside(True)
+
+
 class _Thread(threading.local):
-    inside = Inside()
+    inside = _OUTSIDE
 
 
 _thread = _Thread()
@@ -130,12 +140,14 @@ def reading(
     function: Callable[[], _T], unserved: bool = False, decoding: tuple[Any, bool] | None = None, locked: bool = False
 ) -> _T:
     """What a function returns that is a part of this thread's work. locked: under the backend's lock."""
-    before = inside()
-    within = Inside(True, unserved or before.unserved, decoding or before.decoding)
-
-    def call() -> _T:
-        _thread.inside = within
-        return function()
-
-    step = functools.partial(after_all, call, functools.partial(setattr, _thread, "inside", before))
-    return holding(backend_lock(), step) if locked else step()
+    before = _thread.inside
+    if not (unserved or decoding):
+        if before.is_reading and not locked:
+            return function()
+        within = _READING if before is _OUTSIDE else before._replace(is_reading=True)
+    else:
+        within = Inside(True, unserved or before.unserved, decoding or before.decoding)
+    if locked:
+        made: _T = holding(backend_lock(), while_set, _thread, "inside", within, function)
+        return made
+    return while_set(_thread, "inside", within, function)

@@ -17,11 +17,13 @@ import transformers
 from transformers import BatchEncoding, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ..core import Encoding
+from . import inputs
 from .calls import encoded
 from .engine import Unserved
+from .prefixes import Prefixes
 from .state import State, inside, reading
 
-__all__ = ["engine", "patch", "reasons", "refresh", "unpatch"]
+__all__ = ["engine", "patch", "reasons", "refresh", "serve_decode_streams", "unpatch"]
 
 _T = TypeVar("_T")
 
@@ -32,7 +34,7 @@ _BY_BATCHES = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")
 """Whether one text is a batch of one, as in transformers 4; later a batch is what one text is."""
 
 
-def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -> _T:
+def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False, cache_bytes: int = 0) -> _T:
     """Gives a tokenizer this package's engine. Every call returns what it returned before; most are faster.
 
     The object itself changes: it gets a class of the same name that is derived from its own. The engine is made here,
@@ -44,13 +46,15 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -
         num_threads: threads of this package for a batch, up to the number of cores; None for as many as help.
         trusts: the program promises that it changes added tokens, pre-tokenizer and model through methods of the
             tokenizer alone. Then they are not compared while somebody holds the backend, as servers do.
+        cache_bytes: memory of a PrefixCache that it and its copies share; 0: none. What a single text of 8,192
+            characters or more has in common with the beginning of an earlier one is not encoded again.
 
     Returns:
         the tokenizer.
 
     Raises:
         TypeError: another object, as a slow tokenizer.
-        ValueError: num_threads is below 1.
+        ValueError: num_threads is below 1; cache_bytes is negative.
         ImportError: transformers is older than 4.57.
     """
     _check_version()
@@ -61,10 +65,13 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -
         )
     if num_threads is not None and num_threads < 1:
         raise ValueError("num_threads must be greater than 0")
+    if cache_bytes < 0:
+        raise ValueError(f"cache_bytes={cache_bytes} is negative: write how many bytes the cache may hold")
     if not isinstance(tokenizer, Patched):
         original: Any = type(tokenizer)
         tokenizer.__class__ = _patched_class(original)
-    state = tokenizer.__dict__[_HIDDEN] = State(num_threads, trusts)
+    prefixes = Prefixes(cache_bytes) if cache_bytes else None
+    state = tokenizer.__dict__[_HIDDEN] = State(num_threads, trusts, prefixes=prefixes)
     with contextlib.suppress(Unserved):
         state.engine(tokenizer.__dict__)
         if _encodes_itself(tokenizer):
@@ -104,6 +111,14 @@ def engine(tokenizer: Any) -> Encoding | None:
         return None
 
 
+def serve_decode_streams(tokenizer: Any) -> None:
+    """Has tokenizers.decoders.DecodeStream decode with this package where it gets the backend of this tokenizer, for
+    programs that look the class up there, as vLLM does. TypeError: it is not patched."""
+    from .decode_stream import serve
+
+    serve(tokenizer, _state_of(tokenizer))
+
+
 def refresh(tokenizer: Any) -> None:
     """Has the engine made anew at the next call. TypeError: it is not patched."""
     _state_of(tokenizer).drop()
@@ -126,6 +141,8 @@ class Patched:
     @property
     def _tokenizer(self) -> Any:
         now = inside()
+        if now.is_reading and now.decoding is None:
+            return self.__dict__.get("_tokenizer")
         if now.decoding is not None and now.decoding[0] is self:
             return _Decodes(self, now.decoding[1])
         if not now.is_reading and _HIDDEN in self.__dict__:
@@ -155,6 +172,9 @@ class Patched:
         return reading(partial(super().tokenize, *arguments, **options), unserved=True)  # type: ignore[misc]
 
     def decode(self, token_ids: Any, *arguments: Any, **options: Any) -> Any:
+        if _are_few(token_ids):
+            _state_of(self).counts[inputs.FEW_IDS] += 1
+            return reading(partial(super().decode, token_ids, *arguments, **options), unserved=True)  # type: ignore[misc]
         if self._streamtok_original.decode is PreTrainedTokenizerBase.decode:
             try:
                 decode = partial(self._decoded_rows, token_ids, *arguments, **options)
@@ -174,8 +194,19 @@ class Patched:
 
     def _decode(self, *arguments: Any, **options: Any) -> Any:
         decode = partial(super()._decode, *arguments, **options)  # type: ignore[misc]
+        if inside().unserved:
+            return decode()
         now = inside().decoding
         return decode() if now is not None and now[0] is self else reading(decode, decoding=(self, False))
+
+
+def _are_few(ids: Any) -> bool:
+    """Whether these are a list of few ids, or lists of few ids on average."""
+    if type(ids) is not list:
+        return False
+    if ids and type(ids[0]) is list and not _BY_BATCHES:
+        return all(type(row) is list for row in ids) and sum(map(len, ids)) < inputs.FEW * len(ids)
+    return len(ids) < inputs.FEW
 
 
 class _Decodes:
@@ -221,11 +252,19 @@ def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: d
     return state.served(serve, partial(reading, original, locked=True))
 
 
+def _short(tokenizer: Any, original: Any) -> Any:
+    """A single short text, before anything is looked at."""
+    _state_of(tokenizer).counts[inputs.ONE_SHORT] += 1
+    return reading(original, locked=True)
+
+
 class _InFront(Patched):
     """Of transformers from 5 on. It encodes in front of the tokenizer's class."""
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
         above = super()._encode_plus  # type: ignore[misc]
+        if type(text) is str and len(text) < inputs.SHORT and not text_pair:
+            return _short(self, partial(above, text, text_pair, *arguments, **options))
         if arguments:
             return reading(partial(above, text, text_pair, *arguments, **options), unserved=True, locked=True)
         return _served(self, lambda: above(text, text_pair, **options), text, text_pair, options)
@@ -237,6 +276,8 @@ class _Behind(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *arguments: Any, **options: Any) -> Any:
         above, texts = super()._batch_encode_plus, batch_text_or_text_pairs
+        if len(texts) == 1 and type(texts[0]) is str and len(texts[0]) < inputs.SHORT:
+            return _short(self, partial(above, texts, *arguments, **options))
         if arguments or type(texts) not in (list, tuple):
             return reading(partial(above, texts, *arguments, **options), unserved=True, locked=True)
         options.setdefault("split_special_tokens", False)

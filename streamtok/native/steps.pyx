@@ -54,6 +54,16 @@ def within(context not None, function: Callable[..., _T], *arguments) -> _T:
         return function(*arguments)
 
 
+def while_set(owner: object, str name not None, value: object, function: Callable[..., _T], *arguments) -> _T:
+    """function(*arguments) while an attribute has a value; behind it the one that it had."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        return function(*arguments)
+    finally:
+        setattr(owner, name, before)
+
+
 def on_failure(function: Callable[[], _T], ending not None: Callable[[], object]) -> _T:
     """The result of function(). Where that raises, ending() is called first, and again if it is interrupted; what it raises is
     dropped."""

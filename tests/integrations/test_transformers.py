@@ -37,6 +37,7 @@ FOUR = transformers.__version__.startswith("4.")
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
     monkeypatch.setattr(inputs, "SHORT", 0)
+    monkeypatch.setattr(inputs, "FEW", 0)
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
@@ -362,3 +363,34 @@ def test_a_fork_encodes(tmp_path):
     if child == 0:
         os._exit(0 if tok(batch)["input_ids"] == wanted and tok("a", return_overflowing_tokens=True) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_texts_that_begin_alike_are_encoded_once(tmp_path):
+    made = llama3()
+    tok, twin = patch(load(tmp_path, made), cache_bytes=1 << 24), load(tmp_path, made)
+    other, revived = copy.deepcopy(tok), pickle.loads(pickle.dumps(tok))
+    text = "hello Größe 東京 <x>\n don't 1234567 " * 400
+    for each in (tok, other, revived):
+        for end in ("", " and more", "<x>"):
+            for options in ({}, {"add_special_tokens": False}, {"truncation": True, "max_length": 30}):
+                assert_same(each(text + end, **options), twin(text + end, **options), options)
+    cache, apart = (each.__dict__["_streamtok"].prefixes._cache for each in (tok, revived))
+    assert other.__dict__["_streamtok"].prefixes._cache is cache is not apart
+    assert (cache.stats().hits, cache.stats().misses, apart.stats().misses) == (17, 1, 1)
+    for each in (tok, twin):
+        each.add_tokens(["ell"])
+    assert_same(tok(text), twin(text), "a new token")
+    assert tok.__dict__["_streamtok"].prefixes._cache.stats().misses == 1
+    with pytest.raises(ValueError, match="cache_bytes=-1 is negative"):
+        patch(tok, cache_bytes=-1)
+
+
+def test_few_ids_are_left_to_the_original(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "FEW", 12)
+    tok, twin = patch(load(tmp_path, llama3())), load(tmp_path, llama3())
+    ids = twin("hello <x> Größe" * 9)["input_ids"]
+    for few in ([], ids[:11], ids[:12], ids):
+        assert_same(tok.decode(few, skip_special_tokens=True), twin.decode(few, skip_special_tokens=True), few)
+    for rows in ([ids[:3]] * 4, [ids[:3], ids]):
+        assert_same(tok.batch_decode(rows), twin.batch_decode(rows), rows)
+    assert reasons(tok)["few ids, which take as long here"] == (7 if FOUR else 3)
