@@ -58,7 +58,7 @@ def plan(given: Given) -> None:
     read = _read(given.spec)
     shards = make_plan(read.source_names(), read.shard_bytes, base=read.base, documents=read.documents)
     if given.as_json:
-        rows = [{**dataclasses.asdict(each), "range": each.range and list(each.range)} for each in shards]
+        rows = [dataclasses.asdict(each) for each in shards]
         click.echo(json.dumps({"shards": rows, "bytes": sum(each.size for each in shards)}))
         return
     for each in shards:

@@ -141,6 +141,7 @@ def test_count_max_sets_the_status_and_stops_early(enc, here):
     assert run("count", "long.txt", "--max", long).stdout == f"{long}\n"
     over = run("count", "long.txt", "--max", long - 1, status=1)
     assert over.stdout == "" and f"more than {long - 1} tokens" in over.stderr
+    assert "missing" not in run("count", "long.txt", "missing.txt", "--max", 5, status=1).stderr
     report = json.loads(run("count", "--json", "long.txt", "in.txt", "--max", 5, status=1).stdout)
     assert report["over_max"] is True and report["tokens"] > 5 and report["max"] == 5
     with process("count", "--max", "100", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:

@@ -126,3 +126,13 @@ def test_json_holds_every_token(here, enc):
 def test_characters_are_those_of_the_text_as_it_is_encoded():
     assert "2 ids, 2 bytes, 2 characters" in run("inspect", "--errors", "replace", input=b"a\xff").stderr
     assert os.listdir() == ["in.txt"]
+
+
+@pytest.mark.parametrize("variable", [{}, {"TERM": "dumb"}, {"TERM": "unknown"}, {"NO_COLOR": "1"}])
+def test_what_a_terminal_says_of_colours(monkeypatch, variable):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variable.items():
+        monkeypatch.setenv(name, value)
+    assert token_view.is_coloured("auto") == (not variable)

@@ -6,6 +6,7 @@ import json
 import os
 import random
 
+import click
 import numpy as np
 import oracle
 import pytest
@@ -15,7 +16,7 @@ import streamtok
 
 pytest.importorskip("rich")
 
-from streamtok.cli import truncate
+from streamtok.cli import decode, truncate
 from streamtok.cli.options import looks_like_path
 
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 <|endoftext|> 12345 'll"
@@ -182,3 +183,11 @@ def test_encodings():
     assert rows["gpt2"] == {"name": "gpt2", "pattern": "r50k", "n_vocab": 50257}
     shown = run("encodings").stdout
     assert [line.split() for line in shown.splitlines()][5] == ["o200k_base", "o200k", "200,019", "ids"]
+
+
+def test_a_file_that_begins_as_numbers_in_text_is_not_taken_for_binary_ids(here):
+    (here / "a.ids").write_text("1")
+    for begin in (b"1", b"[12, 13]\n", "".join(sorted(decode._ID_CHARACTERS)).encode()):
+        with pytest.raises(click.UsageError, match="begins as ids in text do"):
+            decode._Source("a.ids")._check_binary(begin)
+    decode._Source("a.ids")._check_binary(b"1\0")

@@ -49,6 +49,14 @@ def test_a_plan_is_shown_with_its_ranges_and_joined_files(corpus):
     assert lines[-2].split() == ["36", "corpus/small0.txt", "and", "2", "more,", "to", "corpus/small2.txt"]
     assert lines[-1].split()[1:] == ["bytes", "in", "5", "shards"]
     assert lines[-1].split()[0] == "120,036"
+    first, *_, last = json.loads(run("dataset", "plan", "spec.json", "--json").stdout)["shards"]
+    assert first == {
+        "source": "corpus/a.txt",
+        "range": ["bytes", 0, first["size"]],
+        "size": first["size"],
+        "joined": [],
+    }
+    assert last["range"] is None and len(last["joined"]) == 3
 
 
 def test_merging_says_what_was_written_and_knows_the_encoding(corpus):

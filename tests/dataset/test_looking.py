@@ -104,6 +104,8 @@ def test_samples_are_parts_of_the_documents(base: pathlib.Path):
         assert any(text in each for each in TEXTS)
     shown = json.loads(run("dataset", "sample", base / "out", "-n", "2", "--seed", "3", "--json").stdout)
     assert shown[0]["source"] == places[0].source
+    said = run("dataset", "sample", base / "out", "-n", "20", "--seed", "3", "--length", "10").stdout
+    assert all(f"\n{place.text}\n" in said for place in places)
     with pytest.raises(ValueError, match="another vocabulary"):
         sample(base / "out", encoding=streamtok.get_encoding("cl100k_base"))
 

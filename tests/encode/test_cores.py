@@ -27,6 +27,8 @@ def quota(tmp_path, own: str, files: dict[str, str]) -> float:
 
 def test_second_version(tmp_path):
     assert quota(tmp_path, "0::/\n", {"cpu.max": "250000 100000\n"}) == 2.5
+    assert quota(tmp_path, "0::/a:b\n", {"a:b/cpu.max": "150000 100000\n"}) == 1.5
+    assert cores._read_quota.__defaults__ == ("/sys/fs/cgroup", "/proc/self/cgroup")
 
 
 def test_the_least_of_the_groups_around_counts(tmp_path):
@@ -40,7 +42,7 @@ def test_first_version(tmp_path):
     assert quota(tmp_path, own, files) == 1.5
 
 
-@pytest.mark.parametrize("text", ["max 100000\n", "", "x y\n", "-1 100000\n", "1 0\n"])
+@pytest.mark.parametrize("text", ["max 100000\n", "", "x y\n", "-1 100000\n", "0 100000\n", "1 0\n"])
 def test_no_bound(tmp_path, text):
     assert quota(tmp_path, "0::/a\n", {"a/cpu.max": text}) == math.inf
 
@@ -50,11 +52,16 @@ def test_nothing_to_read(tmp_path):
 
 
 def test_cores_are_bounded_by_the_quota(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(16 - 9 * process)), raising=False)
     for bound, count in ((math.inf, 16), (20.0, 16), (2.5, 3), (0.1, 1)):
         monkeypatch.setattr(cores, "_quota", bound)
         assert (batch.cores(), batch.threads_for(None), batch.threads_for(4)) == (count, count, min(4, count))
     assert batch.threads_for(1) == 1
+    monkeypatch.setattr(cores, "_quota", math.inf)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for known, count in ((5, 5), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
+        assert batch.cores() == count
 
 
 def test_threads_that_copy_are_no_more_than_the_quota_gives():

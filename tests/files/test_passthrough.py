@@ -16,7 +16,7 @@ import time
 import pytest
 from file_runs import Crash, _enc  # noqa: F401
 
-from streamtok.files import encode_file, passthrough_file, readers, tables, tars
+from streamtok.files import encode_file, passthrough, passthrough_file, readers, tables, tars
 from streamtok.files.formats import open_documents
 
 pa = pytest.importorskip("pyarrow")
@@ -329,3 +329,8 @@ def test_kills_at_random_moments_end_in_the_same_bytes(enc, monkeypatch):
                 clear(dst)
         encode_file(enc, src, dst, **how)
         assert contents(dst) == whole
+
+
+def test_numbers_beyond_64_bits_among_small_ones_are_no_long_ones():
+    assert passthrough._kinds([1, 2**70]) == passthrough.INT | passthrough.OTHER
+    assert passthrough._kinds([1, 2**60]) == passthrough.INT | passthrough.LONG

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import struct
+import types
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from file_runs import _enc  # noqa: F401
 
 import streamtok
 from streamtok.files import encode_file, formats
-from streamtok.files.formats import open_documents
+from streamtok.files.formats import base, open_documents
 from streamtok.files.suffixes import FORMATS
 
 NAMES = tuple(FORMATS)
@@ -198,3 +199,9 @@ def test_a_value_of_json_that_is_nested_deeply_is_a_value_error():
 
     with pytest.raises(ValueError, match="nested too deeply"):
         MdsColumn.named("x", "json").decoded([b"[" * 100_000 + b"]" * 100_000])
+
+
+def test_lengths_go_on_from_block_to_block():
+    blocks = [np.array([2, 2, 5], np.uint64), np.array([9], np.uint64), np.array([9, 10], np.uint64)]
+    found = base.lengths(types.SimpleNamespace(ends=lambda: iter(blocks)))
+    assert [each.tolist() for each in found] == [[2, 0, 3], [4], [0, 1]]

@@ -14,7 +14,7 @@ from tokenizers import AddedToken, decoders, normalizers
 from tokenizers import Tokenizer as Original
 from twins import FIELDS, outcome, random_inputs
 
-from streamtok.integrations import inputs
+from streamtok.integrations import inputs, places
 from streamtok.integrations.tokenizers import DecodeStream, Tokenizer
 
 
@@ -197,3 +197,10 @@ def test_the_text_of_a_tokenizer():
     """str() is shorter than repr() where there are many tokens."""
     ours, theirs = both(llama3())
     assert (str(ours), repr(ours)) == (str(theirs), repr(theirs)) and str(ours) != repr(ours)
+
+
+def test_a_post_processor_that_trims_stands_in_front_of_others():
+    trims = {"type": "ByteLevel", "trim_offsets": True, "add_prefix_space": True}
+    assert places._trimming({"type": "Sequence", "processors": [trims, {"type": "TemplateProcessing"}]}) == [True]
+    with pytest.raises(ValueError, match="trims places of tokens that another one has put there"):
+        places._trimming({"type": "Sequence", "processors": [{"type": "TemplateProcessing"}, trims]})

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from streamtok import load
-from streamtok.bundled import gpt2_files
+from streamtok.bundled import gpt2_files, strict_json, symbols
 from streamtok.errors import VocabularyError
 
 
@@ -70,3 +70,15 @@ def test_broken_encoder_json_is_refused(tmp_path, text):
     with pytest.raises(VocabularyError) as caught:
         load.data_gym_to_mergeable_bpe_ranks(vocab, encoder)
     assert caught.value.path == str(encoder)
+
+
+def test_each_byte_has_a_letter_of_its_own_and_its_size():
+    assert sorted(gpt2_files.LETTERS.values()) == [*range(256)]
+    sizes = {value: len(letter.encode()) for letter, value in gpt2_files.LETTERS.items()}
+    assert symbols._letter_sizes(bytes(range(256))) == [sizes[value] for value in range(256)]
+
+
+def test_a_number_may_have_as_many_digits_as_it_says():
+    assert strict_json.parse("[1234]", 4) == [1234]
+    with pytest.raises(strict_json.OddError, match="a number of 5 digits"):
+        strict_json.parse("[12345]", 4)
