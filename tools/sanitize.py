@@ -2,7 +2,7 @@
 """Runs the harnesses of tests/fuzz on the C core for a short time, built with the compiler's sanitizers.
 
     python tools/sanitize.py                      5 seconds for each harness
-    python tools/sanitize.py names job            these only
+    python tools/sanitize.py special_tokens job            these only
     python tools/sanitize.py --seed 7             other inputs
 
 AddressSanitizer and UndefinedBehaviorSanitizer watch every harness, ThreadSanitizer the one with many threads. GCC and

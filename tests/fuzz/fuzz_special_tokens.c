@@ -218,7 +218,7 @@ static void check_feeding(rng *r, const st_ids *wanted, st_pattern pattern)
         status = st_encoder_feed(&e, guarded(text + at, n, rng_one_in(r, 2)), n, 0, &ids, &error);
         guarded_scribble();
         counts.feeds++;
-        CHECK(status || pattern.dfa || st_encoder_pending(&e) <= 3 + 256 + allowed.longest_name);
+        CHECK(status || pattern.dfa || st_encoder_pending(&e) <= 3 + 256 + allowed.longest);
     }
     if (!status)
         status = st_encoder_feed(&e, NULL, 0, ST_FEED_FINAL, &ids, &error);
