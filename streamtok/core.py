@@ -259,6 +259,8 @@ class Encoding:
         self._chat_files = chats.chat_of_hf(tokenizer)
         return self
 
+    from_pretrained = classmethod(facts.from_pretrained)
+
     def _become(
         self,
         *,
@@ -382,17 +384,8 @@ class Encoding:
         """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
         return list(self._template[1])
 
-    @property
-    def truncation(self) -> dict[str, Any] | None:
-        """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
-        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default."""
-        return facts.setting_of_file(self, "truncation")
-
-    @property
-    def padding(self) -> dict[str, Any] | None:
-        """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
-        encode_padded() takes it as its default; nothing else pads."""
-        return facts.setting_of_file(self, "padding")
+    truncation = property(facts.truncation)
+    padding = property(facts.padding)
 
     # ==== Ids to text ====
 

@@ -114,9 +114,8 @@ def shape_for(
     side = side if side is not None else pads.get("direction", "right")
     truncate = truncate if truncate is not None else cuts.get("direction", "right")
     pad = pad if pad is not None else pads.get("pad_id", 0)
-    most = (
-        None if max_length == 0 and cuts.get("max_length") == 0 else max_length
-    )  # a file may ask for rows without ids
+    # A file may ask for rows without ids.
+    most = None if max_length == 0 and cuts.get("max_length") == 0 else max_length
     made = shape_of(length, dtype, pad, encoding.max_token_value, side, None, truncate, most, multiple)
     return made._replace(least=least, cuts_none=cuts_none, most=max_length)
 

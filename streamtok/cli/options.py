@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ..errors import shown
+from ..errors import VocabularyError, shown
 
 if TYPE_CHECKING:
     from ..core import Encoding
@@ -263,20 +263,20 @@ def load_encoding(
         return _load_vocab(vocab, pattern, special)
     if pattern is not None or special:
         raise click.UsageError("--pattern and --special go with --vocab: a named encoding brings its own")
-    import streamtok
-    from streamtok.tables import is_path
+    from .. import encoding_for_model
+    from ..dataset import vocabulary
 
-    if encoding is not None and is_path(encoding):
-        from ..dataset.vocabulary import load_path
-
-        return load_path(encoding)
+    if model is None:
+        try:
+            return vocabulary.load_encoding(encoding or "o200k_base", "")
+        except VocabularyError:
+            raise
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
     try:
-        return streamtok.encoding_for_model(model) if model else streamtok.get_encoding(encoding or "o200k_base")
-    except (KeyError, ValueError) as error:
-        if model:
-            raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
-        names = ", ".join(streamtok.list_encoding_names())
-        raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
+        return encoding_for_model(model)
+    except KeyError:
+        raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
 
 
 def _is_saved(path: str) -> bool:
