@@ -125,13 +125,7 @@ class Encoding:
 
     @classmethod
     def _bundled(
-        cls,
-        name: str,
-        pat_str: str,
-        vocabulary: str,
-        special: dict[str, int],
-        n_vocab: int | None,
-        engine: str = "fast",
+        cls, name: str, pat_str: str, vocabulary: str, special: dict[str, int], n_vocab: int | None, engine: str
     ) -> Encoding:
         """The same from the tables of a bundled vocabulary: nothing is built, and no dictionary before it is needed."""
         self = cls.__new__(cls)
@@ -259,7 +253,27 @@ class Encoding:
         self._chat_files = chats.chat_of_hf(tokenizer)
         return self
 
-    from_pretrained = classmethod(facts.from_pretrained)
+    @classmethod
+    def from_pretrained(
+        cls, name: str, *, revision: str | None = None, local_files_only: bool = False, cache: bool = False
+    ) -> Encoding:
+        """The encoding of a published model by its name on the Hugging Face Hub, as "Qwen/Qwen3-8B".
+
+        Args:
+            name: the repository, or a path. Files in the Hub's cache are taken; else the package huggingface_hub, if it
+                is installed, gets those that say how text becomes ids.
+            revision: a branch, a tag or a commit; None: "main". local_files_only: download nothing.
+            cache: as for from_file(), as are other errors.
+
+        Raises:
+            FileNotFoundError: the files are not there; the message says how to get them.
+            ValueError: no repository has such a name, or no revision.
+        """
+        from .model_files.pretrained import folder_of
+
+        made = cls.from_file(folder_of(name, revision, local_files_only), cache=cache)
+        made.name = name
+        return made
 
     def _become(
         self,
@@ -318,12 +332,6 @@ class Encoding:
         self._plain = self._names.find(set(), ())[0]
         self._default_matchers = self._names.find(set(), "all")
         _identity.note(self)
-
-    def _coder_for(self, errors: str) -> TextCoder:
-        """What encodes whole texts with one error mode."""
-        if errors not in self._coders:
-            self._coders[errors] = special.coder_of(self, errors)
-        return self._coders[errors]
 
     def without_pattern(self) -> Encoding:
         """The same vocabulary without a split: the text between two special tokens is one piece, and merged whole.
@@ -464,8 +472,7 @@ class Encoding:
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
-    _matchers_for = special.matchers_for
-    _extras = facts.extras
+    _matchers_for, _coder_for, _extras = special.matchers_for, special.coder_for, facts.extras
 
     _mergeable_ranks = lazy(facts.mergeable_ranks)
 

@@ -57,7 +57,7 @@ class _Bundled:
 
     def build(self) -> Encoding:
         """The encoding itself, from the bundled tables: no dictionary is made on the way."""
-        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, self.special_tokens(), self.n_vocab)
+        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, self.special_tokens(), self.n_vocab, "fast")
 
 
 def _fill_in_the_middle(first: int) -> dict[str, int]:

@@ -61,7 +61,12 @@ def _commit_of(repository: str, revision: str) -> str | None:
 
 
 def folder_of(name: str, revision: str | None = None, local_files_only: bool = False) -> str:
-    """The folder of a repository's files, which are downloaded if need be. Raises as Encoding.from_pretrained()."""
+    """A path, or the folder of a repository's files, which are downloaded if need be.
+
+    Raises as Encoding.from_pretrained().
+    """
+    if os.path.exists(name):
+        return name
     if not is_repository(name):
         raise ValueError(f"{shown(name)} is neither a path that is there nor the name of a repository")
     try:

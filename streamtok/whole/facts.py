@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from ..errors import QUOTED, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any
 
     from .._protocols import Encoding, Places
-
-    Made = TypeVar("Made")
 
 
 def encode_single_token(self: Encoding, text_or_bytes: str | bytes) -> int:
@@ -64,43 +60,6 @@ def get_vocab(self: Encoding) -> dict[str, int]:
     from ..bundled.gpt2_files import in_letters
 
     return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
-
-
-def from_pretrained(
-    cls: type[Made],
-    name: str | os.PathLike[str],
-    *,
-    revision: str | None = None,
-    local_files_only: bool = False,
-    cache: bool = False,
-    engine: str = "fast",
-) -> Made:
-    """The encoding of a published model, by its name on the Hugging Face Hub; from_file() of its files.
-
-    Files that the Hub's cache has are taken as they are. Others are downloaded by the package huggingface_hub, if it is
-    installed, by its own rules (its cache, token and HF_HUB_OFFLINE): those alone that say how text becomes ids.
-
-    Args:
-        name: of the repository, as "Qwen/Qwen3-8B", which is the encoding's name, too; or a path, as from_file() takes it.
-        revision: a branch, a tag or a commit; None for "main".
-        local_files_only: download nothing.
-        cache, engine: as for from_file().
-
-    Raises:
-        FileNotFoundError: the files are not there, and are not downloaded; the message says how to get them.
-        ValueError: what can be neither a repository's name nor a path; an unknown engine.
-        VocabularyError: as from_file(). OSError: as huggingface_hub, where it cannot download.
-    """
-    from ..model_files.pretrained import folder_of
-
-    given = os.fspath(name)
-    kind: Any = cls
-    is_path = os.path.exists(given)
-    made = kind.from_file(
-        given if is_path else folder_of(given, revision, local_files_only), cache=cache, engine=engine
-    )
-    made.name = made.name if is_path else given
-    return made
 
 
 def truncation(self: Encoding) -> dict[str, Any] | None:

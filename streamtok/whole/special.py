@@ -87,6 +87,13 @@ def matchers_for(self: Encoding, allowed: AllowedSpecial, disallowed: Disallowed
     return self._names.find(allowed, disallowed)
 
 
+def coder_for(self: Encoding, errors: str) -> TextCoder:
+    """What encodes whole texts with one error mode."""
+    if errors not in self._coders:
+        self._coders[errors] = coder_of(self, errors)
+    return self._coders[errors]
+
+
 def coder_of(encoding: Encoding, errors: str) -> TextCoder:
     """What encodes whole texts with one error mode: the C core, with `regex` before it where no table splits."""
     if errors not in ERRORS:

@@ -1,4 +1,4 @@
-"""Encodings by the names of published models: from the Hub's cache, from its library, or an error that says what to do."""
+"""Encodings by the names of published models: from the Hub's cache, by its library, or an error with advice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_revisions(hub):
     with pytest.raises(FileNotFoundError, match="`hf download some/model` gets it"):
         Encoding.from_pretrained("some/model", revision="v2", local_files_only=True)
     for wrong in ("../main", "a b"):
-        with pytest.raises(ValueError, match="revision=.*: write the name of a branch or a tag"):
+        with pytest.raises(ValueError, match=r"revision=.*: write the name of a branch or a tag"):
             Encoding.from_pretrained("some/model", revision=wrong)
 
 
@@ -106,7 +106,7 @@ def test_a_path_is_taken_as_one(hub, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "tokenizer.json").write_text(json.dumps(record()), encoding="utf-8")
     want = Encoding.from_file("folder").fingerprint
-    assert Encoding.from_pretrained(tmp_path / "folder").fingerprint == want
+    assert Encoding.from_pretrained("folder").fingerprint == want
     assert vocabulary.load_encoding("folder", str(tmp_path)).fingerprint == want
 
 

@@ -96,7 +96,7 @@ def test_ids_do_not_depend_on_frequent_words(name):
     ids = {}
     for kind, some in (("none", None), ("few", joined)):
         vocab = mapped.build_vocabulary(packed, {}, some)
-        encoding = streamtok.Encoding._bundled(kind, bundled._pat_str, name, {}, None)
+        encoding = streamtok.Encoding._bundled(kind, bundled._pat_str, name, {}, None, "fast")
         encoding._set_up(kind, bundled._pat_str, vocab, {}, None, "fast")
         ids[kind] = encoding.encode_ordinary(text)
     assert (
