@@ -262,8 +262,7 @@ class Encoding:
         Args:
             name: the repository, or a path. Files in the Hub's cache are taken; else the package huggingface_hub, if it
                 is installed, gets those that say how text becomes ids.
-            revision: a branch, a tag or a commit; None: "main". local_files_only: download nothing.
-            cache: as for from_file(), as are other errors.
+            revision: a branch, a tag or a commit; None: "main". local_files_only: get nothing. cache: as from_file().
 
         Raises:
             FileNotFoundError: the files are not there; the message says how to get them.
@@ -356,15 +355,7 @@ class Encoding:
         Raises:
             VocabularyError: a byte is no token, as in some models' files.
         """
-        name = f"{self.name} by longest match"
-        packed = self._kind.by_longest_match(self._packed)
-        if packed is self._packed:
-            return self
-        if self._model is not None:
-            model = self._model.with_vocabulary(packed)
-            return Encoding.__new__(Encoding)._become(model=model, name=name, engine=self._engine)
-        how: dict[str, Any] = {"engine": self._engine, **Encoding._extras(self)}
-        return Encoding(name, pat_str=self._pat_str, mergeable_ranks=packed, special_tokens=self._special_tokens, **how)
+        return facts.with_longest_match(self, Encoding)  # type: ignore[no-any-return]
 
     # ==== Whole texts ====
 
@@ -392,8 +383,17 @@ class Encoding:
         """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
         return list(self._template[1])
 
-    truncation = property(facts.truncation)
-    padding = property(facts.padding)
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
+        encode() and streams give all ids of a text all the same. encode_padded() takes it as its default."""
+        return facts.setting_of_file(self, "truncation")
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
+        encode_padded() takes it as its default; nothing else pads."""
+        return facts.setting_of_file(self, "padding")
 
     # ==== Ids to text ====
 

@@ -62,16 +62,17 @@ def get_vocab(self: Encoding) -> dict[str, int]:
     return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
 
 
-def truncation(self: Encoding) -> dict[str, Any] | None:
-    """What a model's file says of texts that are too long, as tokenizers.Tokenizer.truncation; None: nothing.
-    encode() and streams give all ids of a text all the same. encode_padded() takes it as its default."""
-    return setting_of_file(self, "truncation")
-
-
-def padding(self: Encoding) -> dict[str, Any] | None:
-    """What a model's file says of the length of rows and of pads, as tokenizers.Tokenizer.padding; None: nothing.
-    encode_padded() takes it as its default; nothing else pads."""
-    return setting_of_file(self, "padding")
+def with_longest_match(encoding: Encoding, kind: Any) -> Any:
+    """Encoding.with_longest_match(). kind: the class Encoding."""
+    name = f"{encoding.name} by longest match"
+    packed = encoding._kind.by_longest_match(encoding._packed)
+    if packed is encoding._packed:
+        return encoding
+    if encoding._model is not None:
+        model = encoding._model.with_vocabulary(packed)
+        return kind.__new__(kind)._become(model=model, name=name, engine=encoding._engine)
+    given = {"mergeable_ranks": packed, "special_tokens": encoding._special_tokens, "engine": encoding._engine}
+    return kind(name, pat_str=encoding._pat_str, **given, **kind._extras(encoding))
 
 
 def setting_of_file(encoding: Encoding, name: str) -> dict[str, Any] | None:
