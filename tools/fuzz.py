@@ -3,8 +3,8 @@
 
     python tools/fuzz.py --seconds 600                  every harness for ten minutes
     python tools/fuzz.py --seconds 600 --jobs 16        the same, side by side
-    python tools/fuzz.py names feed --corpus FOLDER     these two, with the inputs found earlier
-    python tools/fuzz.py names --input FILE             runs one input again
+    python tools/fuzz.py special_tokens feed --corpus FOLDER  these two, with the inputs found earlier
+    python tools/fuzz.py special_tokens --input FILE    runs one input again
 
 Where clang and libFuzzer are installed, inputs are led by the code that they reach, and those that reach something new
 are kept in the corpus folder; elsewhere they are made from the seed and from what the folder holds. An input that fails
