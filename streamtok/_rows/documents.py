@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._checks import as_numpy, check_row, id_array
+from .._checks import as_numpy, id_array
 from ..errors import shown
 
 if TYPE_CHECKING:
@@ -76,9 +76,6 @@ def _row(document: Any, index: int) -> Ids:
     if isinstance(document, (str, bytes)):
         raise TypeError(f"document {index} is of type {type(document).__name__}: give ids, as from encode_to_numpy")
     try:
-        found = as_numpy(document) if not isinstance(document, list) else None
-        if found is not None:
-            check_row(found)
         return np.asarray(id_array(document))
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"document {index}: {error}") from None

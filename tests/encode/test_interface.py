@@ -133,3 +133,9 @@ def test_the_map_has_every_public_name():
     for module in (dataset, files, train):
         public |= {f"{module.__name__.partition('.')[2]}.{name}" for name in module.__all__}
     assert promised | provisional == public
+
+
+def test_info_has_what_a_report_of_a_fault_needs():
+    found = streamtok.info()
+    assert {"streamtok", "python", "platform", "machine", "simd", "tables", "cuda", "numpy"} <= set(found)
+    assert found["python"] == sys.version.split()[0] and found["streamtok"] == streamtok.__version__
