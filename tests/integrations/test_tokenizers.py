@@ -151,7 +151,7 @@ def test_encodings_that_change_and_travel():
     for made in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
         assert made.encode("hello <x>").ids == theirs.encode("hello <x>").ids and made.reasons == {"": 1}
     found, wanted = ours.encode("hello there you"), theirs.encode("hello there you")
-    assert found.attention_mask == wanted.attention_mask and found.ids.append(5) is None
+    found.ids.append(5)
     for each in (found, wanted):
         each.truncate(4)
         each.pad(6, pad_id=9)
