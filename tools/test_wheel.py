@@ -25,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests that need the sources, a compiler or a GPU are left out.
 FILES = (
     "arrays batch cli cli_texts code_points corpora custom cut_tables encode errors files files_resume id_arrays load "
-    "merge messages model names offsets packed patterns pickle pretoken registry special stream_decode stream_encode "
-    "stream_errors stream_state suffixes tables threads tiktoken_parity train truncate unstable words"
+    "merge messages model offsets packed patterns pickle pretoken registry special special_tokens stream_decode "
+    "stream_encode stream_errors stream_state suffixes tables threads tiktoken_parity train truncate unstable words"
 ).split()
 
 # tiktoken has no wheel for Windows on ARM, and needs a Rust compiler there.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 import streamtok
-from streamtok.native import decoders, job, lists, prepared, room, rows, texts, trainer
+from streamtok.native import buffers, decoders, job, lists, prepared, rows, texts, trainer
 from streamtok.native.normal import Normalizer
 from streamtok.train import train
 
@@ -168,7 +168,7 @@ places = [
         lambda starts: plan_of(starts),
         lambda starts: padded_of(starts),
         lambda starts: lists.lists_over(enc._vocab, np.full(COUNT, ID, np.uint32), starts).all(),
-        lambda starts: room.rows_of_bytes(bytes(COUNT), starts, "replace"),
+        lambda starts: buffers.rows_of_bytes(bytes(COUNT), starts, "replace"),
         lambda starts: prepared.changed(bytes(COUNT), starts[:8], starts[:8], Normalizer([("NFC",)]), True, 0, 8),
     ),
     *values(
