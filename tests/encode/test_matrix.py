@@ -38,7 +38,7 @@ def step_of(name: str) -> tuple[int, int]:
 
 
 @hypothesis.given(data=hypothesis.strategies.data())
-@hypothesis.settings(max_examples=4 * hypothesis.settings.default.max_examples)
+@hypothesis.settings(max_examples=3 * hypothesis.settings.default.max_examples)
 def test_every_way_gives_the_oracles_outcome(data):
     row = matrix.row(data.draw(hypothesis.strategies.sampled_from(matrix.ROWS)))
     matrix.check(row, data.draw(matrix.cases(row)))
