@@ -178,16 +178,16 @@ class Tokens:
         tokens = [data[start:end] for start, end in zip([0, *ends], ends)]
         unseen = self._unseen(tokens, affixes) if kind.by_bytes else set()
         silent |= unseen
-        merges = self.merges
+        merges, is_unit = self.merges, _is_byte if kind.by_bytes else _is_character
         if any(affixes):
-            merges = self._mark_ends(tokens, affixes, _is_byte if kind.by_bytes else _is_character)
+            merges = self._mark_ends(tokens, affixes, is_unit)
             for place in silent:
                 tokens[place] = self.listing.text(place).encode()
         if unseen:
             merges = merges[~np.isin(merges, list(unseen)).any(axis=1)]
         raw = tuple(self.ids[[*silent]].tolist()) if any(affixes) else self.raw
         found = {self.listing.find(name) for name in apart if kind.ignore_merges} - {None, *merges[:, 2].tolist()}
-        silent |= {place for place in found if place is not None and len(tokens[place]) > 1}
+        silent |= {place for place in found if place is not None and not is_unit(_inner(tokens[place], affixes))}
         of_bytes = b""
         if kind.fallback and not kind.by_bytes and any(self.of_bytes):
             self._check_merges(self.of_bytes)
@@ -335,6 +335,12 @@ class Tokens:
         found = self._singles(single)
         check_single_bytes([bytes([byte]) for byte in {*found, *_MAY_LACK}], self.path)
         return bytes(byte for byte in _MAY_LACK if byte not in found)
+
+
+def _inner(token: bytes, affixes: Affixes) -> bytes:
+    """A token without the marks of its place."""
+    inner = token[1:] if affixes.prefix and token.startswith(BEGINNING) else token
+    return inner[:-1] if affixes.suffix and inner.endswith(ENDING) else inner
 
 
 def _is_byte(unit: bytes) -> bool:

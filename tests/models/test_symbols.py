@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from small_models import TEXT, Both, refusal, texts
+from small_models import TEXT, Both, added, refusal, texts
 
 from streamtok import Encoding, VocabularyError, train
 from streamtok.model_files.decoder_rules import Begun, bytes_behind, last_bytes
@@ -47,6 +47,7 @@ MORE = (
     "x",
     "##_",
     "_",
+    "b</w>",
 )
 
 
@@ -82,6 +83,12 @@ KINDS = [
         for pre, more in ((None, {}), (WORDS, {"end_of_word_suffix": "</w>"}), (WORDS, {"ignore_merges": True}))
     ),
     *(small(V, MERGES, WORDS, end_of_word_suffix="</w>", ignore_merges=True, **unknown) for unknown in UNKNOWN),
+    # A special token that is a character at the end of a word, too.
+    added(
+        small([*LETTERS, "b</w>", "a</w>"], [], LEVEL, end_of_word_suffix="</w>", ignore_merges=True),
+        "b</w>",
+        special=True,
+    ),
     # "##_" has a prefix, and what looks like a suffix.
     small(TWICE, [], None, continuing_subword_prefix="##", end_of_word_suffix="_", ignore_merges=True),
     *(
@@ -143,7 +150,7 @@ def test_copies_and_files(tmp_path, kind):
     opened = Encoding.from_file(tmp_path / "tokenizer.json")
     for text in texts(1, 50, *MORE):
         ids = both.reference.encode(text).ids
-        assert kept.encode(text) == opened.encode(text) == ids
+        assert kept.encode(text, "all") == opened.encode(text, "all") == ids
     with pytest.raises(VocabularyError):
         both.enc.with_longest_match()
 
