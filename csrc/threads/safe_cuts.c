@@ -90,24 +90,20 @@ static int is_blank_cut(const uint8_t *text, size_t n, size_t at, const st_cut_r
            is_apart_from_late(rules->allowed ? rules->allowed->late : NULL, text[at - 1], text[at], border[front]);
 }
 
-/* The last such place in text[start..limit), at or behind `from`; 0 = none. */
-static size_t last_blank_cut(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from, const st_cut_rules *rules)
+/* The last place in text[start..limit), at or behind `from`, where only names can make the two sides depend on each other; 0 = none.
+ * in_blanks: the steps make a mark of each blank, and places lie in front of these. */
+static size_t last_free_place(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from, const st_cut_rules *rules,
+                              int in_blanks)
 {
+    if (limit <= start || limit <= from)
+        return 0;
+    if (!in_blanks) {
+        const size_t found = last_place(rules, text + start, limit - start);
+        return found && start + found >= from ? start + found : 0;
+    }
     for (size_t at = limit; at > start && at > from; at--)
         if (is_blank_cut(text, n, at - 1, rules))
             return at - 1;
-    return 0;
-}
-
-/* As cut_in_valid, where the steps make a mark of each blank. */
-static size_t blank_cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from, const st_cut_rules *rules)
-{
-    size_t at;
-    while ((at = last_blank_cut(text, n, start, limit, from, rules)) != 0) {
-        limit = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
-        if (limit == at && is_apart(rules->allowed, text, at))
-            return at;
-    }
     return 0;
 }
 
@@ -115,21 +111,16 @@ static size_t blank_cut_in_valid(const uint8_t *text, size_t n, size_t start, si
 static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
                            const st_cut_rules *rules)
 {
-    if (rules->normalizer && rules->pattern.family == ST_SPLIT_NONE)
+    const int in_blanks = rules->normalizer && st_normalizer_marks_blanks(rules->normalizer);
+    size_t at;
+    if ((rules->normalizer && rules->pattern.family == ST_SPLIT_NONE) || (!in_blanks && rules->allowed && rules->allowed->late))
         return 0;
-    if (rules->normalizer && st_normalizer_marks_blanks(rules->normalizer))
-        return blank_cut_in_valid(text, n, start, limit, from, rules);
-    if (rules->allowed && rules->allowed->late)
-        return 0;
-    while (limit > start && limit > from) {
-        size_t found = last_place(rules, text + start, limit - start), at = start + found, name;
-        if (!found || at < from)
-            return 0;
-        name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
-        if (name == at && is_apart(rules->allowed, text, at) &&
-            (!rules->normalizer || st_normalizer_cut(rules->normalizer, text, n, at)))
+    while ((at = last_free_place(text, n, start, limit, from, rules, in_blanks)) != 0) {
+        /* A place between here and a name is too near to the name, too. */
+        limit = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
+        if (limit == at && is_apart(rules->allowed, text, at) &&
+            (in_blanks || !rules->normalizer || st_normalizer_cut(rules->normalizer, text, n, at)))
             return at;
-        limit = name; /* a place between here and the name is too near to the name, too */
     }
     return 0;
 }

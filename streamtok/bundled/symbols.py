@@ -179,6 +179,16 @@ class Affixes(NamedTuple):
 NONE = Affixes()
 
 
+def unmarked(token: bytes, affixes: Affixes) -> tuple[bytes, int]:
+    """A token without the marks of its place, and this place."""
+    place = 0
+    if affixes.suffix and token.endswith(ENDING):
+        token, place = token[:-1], _AT_END
+    if affixes.prefix and token.startswith(BEGINNING):
+        token, place = token[1:], place + _AT_BEGINNING
+    return token, place
+
+
 def pack_units(
     tokens: Sequence[bytes],
     ids: _Numbers,
@@ -250,11 +260,7 @@ class _Making:
     def add_units(self, affixes: Affixes) -> None:
         units: dict[bytes, set[int]] = {}
         for number, token in enumerate(self.tokens):
-            unit, place = token, 0
-            if affixes.suffix and unit.endswith(ENDING):
-                unit, place = unit[:-1], _AT_END
-            if affixes.prefix and unit.startswith(BEGINNING):
-                unit, place = unit[1:], place + _AT_BEGINNING
+            unit, place = unmarked(token, affixes)
             if number in self._silent:
                 continue
             if len(token) == 2 and token.startswith(BYTE) and not self._by_bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -48,16 +47,19 @@ class Template:
         self.level = 0
         try:
             tree = _environment.parse(source)
-            self._template = _environment.from_string(source)
+            self._read(tree)
+            self._template = _environment.from_string(tree)  # which may change the tree
         except jinja2.TemplateSyntaxError as error:
             raise ChatTemplateError(f"the syntax is wrong: {error.message}", error.lineno) from None
         except RecursionError:
             raise ChatTemplateError("its blocks or brackets are nested too deeply") from None
+
+    def _read(self, tree: nodes.Template) -> None:
         written = {node.data for node in tree.find_all(nodes.TemplateData)}
         strings = {node.value for node in tree.find_all(nodes.Const) if isinstance(node.value, str)}
         self.constants = tuple(sorted((written | strings) - {""}))
         self.strings = tuple(sorted(strings - {""}))
-        self.has_blocks = "endgeneration" in source and any(
+        self.has_blocks = "endgeneration" in self.source and any(
             isinstance(node.call.node, nodes.ExtensionAttribute) for node in tree.find_all(nodes.CallBlock)
         )
         self.cuts = _cuts(tree)
@@ -125,7 +127,6 @@ def _cuts(tree: nodes.Template) -> tuple[str, ...] | None:
 
 
 _environment = ChatEnvironment()
-_lock = threading.Lock()
 
 
 @functools.lru_cache(_COMPILED)

@@ -33,11 +33,9 @@ def load_encoding(name: str, base: str) -> Encoding:
         OSError: there is no such file and no such model, or the file cannot be read.
     """
     path = os.path.join(base, name)
-    if os.path.exists(path) and (is_path(name) or os.path.isdir(path)):
-        return load_path(path)
-    if is_path(name):
+    if is_path(name) or os.path.isdir(path):
         is_published = "/" in name and is_repository(name) and not name.endswith(_SUFFIXES)
-        return load_path(cached_folder(name) if is_published else path)
+        return load_path(cached_folder(name) if is_published and not os.path.exists(path) else path)
     is_known = name in ENCODING_CONSTRUCTORS or name in list_encoding_names()  # which looks for plugins
     return get_encoding(name if is_known else _name_of_model(name))
 

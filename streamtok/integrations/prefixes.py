@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..serving.prefix_cache import PrefixCache
 
 if TYPE_CHECKING:
     from ..core import Encoding
+
+CACHE_BYTES = 1 << 28
+"""Memory of a process for prompts that begin alike; STREAMTOK_PREFIX_CACHE gives another number, 0 for none."""
 
 
 class Prefixes:
@@ -36,3 +40,11 @@ class Prefixes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prefixes, (self.max_bytes,)
+
+
+def cache_bytes() -> int:
+    """What STREAMTOK_PREFIX_CACHE says."""
+    given = os.environ.get("STREAMTOK_PREFIX_CACHE", str(CACHE_BYTES))
+    if not given.isdecimal():
+        raise ValueError(f"STREAMTOK_PREFIX_CACHE={given!r}: write a number of bytes, 0 for no cache")
+    return int(given)

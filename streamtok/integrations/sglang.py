@@ -46,8 +46,8 @@ def _processor(load: Callable[..., Any], *arguments: Any, **options: Any) -> Any
 def _served(tokenizer: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
+    from .prefixes import cache_bytes
     from .transformers import patch
-    from .vllm import cache_bytes
 
     if isinstance(tokenizer, PreTrainedTokenizerFast):
         patch(tokenizer, trusts=True, cache_bytes=cache_bytes())

@@ -6,16 +6,12 @@ served.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 __all__ = ["MODE", "StreamtokTokenizer", "register"]
 
 MODE = "streamtok"
 """The value of --tokenizer-mode."""
-
-CACHE_BYTES = 1 << 28
-"""Memory of a process for prompts that begin alike; STREAMTOK_PREFIX_CACHE gives another number, 0 for none."""
 
 
 def register() -> None:
@@ -53,9 +49,10 @@ class StreamtokTokenizer:
         from transformers import PreTrainedTokenizerFast
         from vllm.tokenizers.hf import CachedHfTokenizer, get_cached_tokenizer
 
+        from .prefixes import cache_bytes
         from .transformers import patch, serve_decode_streams
 
-        room = cache_bytes()
+        most = cache_bytes()
         options.setdefault("mistral_format", False)  # as vLLM does for "hf"
         how = {"trust_remote_code": trust_remote_code, "revision": revision, "download_dir": download_dir}
         cached = CachedHfTokenizer.from_pretrained(path_or_repo_id, *arguments, **how, **options)
@@ -65,14 +62,6 @@ class StreamtokTokenizer:
                 "leave out --tokenizer-mode streamtok"
             )
         plain = cached.__reduce__()[1][0]  # what vLLM has copied into a class that keeps its properties
-        served = get_cached_tokenizer(patch(plain, trusts=True, cache_bytes=room))
+        served = get_cached_tokenizer(patch(plain, trusts=True, cache_bytes=most))
         serve_decode_streams(served)
         return served
-
-
-def cache_bytes() -> int:
-    """What STREAMTOK_PREFIX_CACHE says."""
-    given = os.environ.get("STREAMTOK_PREFIX_CACHE", str(CACHE_BYTES))
-    if not given.isdecimal():
-        raise ValueError(f"STREAMTOK_PREFIX_CACHE={given!r}: write a number of bytes, 0 for no cache")
-    return int(given)

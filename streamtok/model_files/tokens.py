@@ -13,7 +13,7 @@ from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
-from ..bundled.symbols import BEGINNING, BYTE, ENDING, Affixes, pack_units
+from ..bundled.symbols import BEGINNING, BYTE, ENDING, Affixes, pack_units, unmarked
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
@@ -187,7 +187,7 @@ class Tokens:
             merges = merges[~np.isin(merges, list(unseen)).any(axis=1)]
         raw = tuple(self.ids[[*silent]].tolist()) if any(affixes) else self.raw
         found = {self.listing.find(name) for name in apart if kind.ignore_merges} - {None, *merges[:, 2].tolist()}
-        silent |= {place for place in found if place is not None and not is_unit(_inner(tokens[place], affixes))}
+        silent |= {place for place in found if place is not None and not is_unit(unmarked(tokens[place], affixes)[0])}
         of_bytes = b""
         if kind.fallback and not kind.by_bytes and any(self.of_bytes):
             self._check_merges(self.of_bytes)
@@ -335,12 +335,6 @@ class Tokens:
         found = self._singles(single)
         check_single_bytes([bytes([byte]) for byte in {*found, *_MAY_LACK}], self.path)
         return bytes(byte for byte in _MAY_LACK if byte not in found)
-
-
-def _inner(token: bytes, affixes: Affixes) -> bytes:
-    """A token without the marks of its place."""
-    inner = token[1:] if affixes.prefix and token.startswith(BEGINNING) else token
-    return inner[:-1] if affixes.suffix and inner.endswith(ENDING) else inner
 
 
 def _is_byte(unit: bytes) -> bool:
