@@ -174,7 +174,7 @@ static void reset_step(st_step_state *state)
 {
     resize(&state->held, 0);
     resize(&state->out, 0);
-    state->start = state->matched = 0;
+    state->start = state->matched = state->looked = 0;
     state->begun = 0;
 }
 
@@ -232,7 +232,7 @@ static st_status run_steps(st_flow *flow, st_part part, int end)
         resize(&flow->states[i].out, 0);
         if (end && !status) { /* what was held before stays in front of `start`, for st_flow_roll_back */
             st_step_drop_held(flow, i);
-            flow->states[i].matched = 0;
+            flow->states[i].matched = flow->states[i].looked = 0;
             flow->states[i].begun = 0;
             if (st_step_scans(&flow->normalizer->steps[i]))
                 st_scan_init(&flow->states[i].scan);
@@ -300,6 +300,7 @@ void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
         mark->start = state->start;
         mark->size = state->held.text.size;
         mark->matched = state->matched;
+        mark->looked = state->looked;
         mark->first = state->held.begun;
         mark->begun = state->begun;
         if (st_step_scans(&flow->normalizer->steps[i]))
@@ -320,6 +321,7 @@ void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
         state->held.begun = mark->first;
         state->start = mark->start;
         state->matched = mark->matched;
+        state->looked = mark->looked;
         state->begun = mark->begun;
         if (st_step_scans(&flow->normalizer->steps[i]))
             state->scan = mark->scan;
@@ -380,6 +382,7 @@ st_status st_flow_copy(st_flow *target, const st_flow *source)
     ST_TRY(make_states(target));
     for (size_t i = 0; i < st_flow_steps(source); i++) {
         target->states[i].matched = source->states[i].matched;
+        target->states[i].looked = source->states[i].looked;
         target->states[i].begun = source->states[i].begun;
         target->states[i].scan = source->states[i].scan;
         const st_status status = st_step_hold(target, i, st_step_held(source, i));

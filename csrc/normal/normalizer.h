@@ -30,28 +30,31 @@ typedef enum st_step_kind {
     ST_STEP_WORDS,   /* white space goes, and each word behind it begins with `content` */
     ST_STEP_SENTENCE, /* SentencePiece's: the map `pattern`, symbols that stay, blanks to marks (sentence_step.c) */
     ST_STEP_MATCHES,  /* what the table `dfa` drops becomes `content`; the rest stays */
-    ST_STEP_PIECES,   /* the pieces of the table `dfa`, ST_PIECE_END behind each; the last step there is */
+    ST_STEP_PIECES,   /* the pieces of the table `dfa`, ST_PIECE_END behind each; the last step there is. With a `pattern` it is the sizes
+                       * of groups, in two bytes each, the lower one first: a piece of characters of the class is divided into these */
     ST_STEP_LETTERS   /* each byte becomes GPT-2's letter for it */
 } st_step_kind;
 
 typedef struct st_step {
     st_step_kind kind;
     st_form form;
-    int left, right;          /* STRIP. SENTENCE: a mark in front, behind; `runs`: blanks that are more go; `unless`: blanks are U+2581 */
+    int left, right;          /* STRIP. SENTENCE: a mark in front, behind; `runs`: blanks that are more go; `unless`: blanks are U+2581.
+                               * PIECES: groups are counted from the right, and have one size; else the largest that fits comes first */
     int unless, first;        /* PREPEND; `content` is one character where `unless` is set; first: only in front of what comes from
                                * the first character of the first part */
-    int runs, least, mask;    /* SENTENCE: `least` is more than is held. CLASS: a run at once, if it has so many characters, 0 means 1; not 0: the class is that of this mask (chars.h), without ranges */
+    int runs, least, mask;    /* PIECES: each run of the class is in groups, in any piece.
+                               * SENTENCE: `least` is more than is held. CLASS: a run at once, if it has so many characters, 0 means 1; not 0: the class is that of this mask (chars.h), without ranges */
     int controls, ideographs, lower; /* CLEAN */
     st_still still;           /* MAP, SENTENCE */
     uint64_t firsts[4];       /* SENTENCE: a bit for each byte that a symbol begins with; the symbols are `content`, with two bytes of size
                                * in front of each, the lower one first */
-    uint8_t *pattern;         /* REPLACE, MAP */
+    uint8_t *pattern;         /* REPLACE, MAP, PIECES */
     size_t pattern_size;
     size_t *fails;            /* size of a beginning of the pattern: the longest shorter one that ends it */
     uint8_t *content;
     size_t content_size;
     const st_dfa *dfa;        /* MATCHES, PIECES: not owned */
-    uint32_t *ranges;         /* CLASS: first and last code point, ascending, apart */
+    uint32_t *ranges;         /* CLASS, PIECES: first and last code point, ascending, apart */
     size_t range_count;
 } st_step;
 
@@ -105,6 +108,7 @@ typedef struct st_step_state {
     size_t kept;       /* the size of `held` at the start of the feed */
     size_t matched;    /* REPLACE: bytes of the pattern that the text ends with. CLASS: inside a run. MATCHES, PIECES: bytes of the open
                         * piece that were handed on */
+    size_t looked;     /* PIECES with groups: so many of those that are held are of the class */
     int begun;         /* PREPEND, STRIP: the text has begun */
     st_scan scan;      /* MATCHES, PIECES */
     st_traced out;     /* empty between two calls */
@@ -139,7 +143,7 @@ void st_flow_reset(st_flow *flow);
 
 /* What the flow held when this is called can be had back, until st_flow_commit. */
 typedef struct st_step_mark {
-    size_t start, size, matched, first;
+    size_t start, size, matched, looked, first;
     int begun;
     st_scan scan;
 } st_step_mark;

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..native.checksum import digest
 from ..patterns import table_of
 from ..patterns.compile import compile_matches
-from ..patterns.compose import Stage
+from ..patterns.compose import Groups, Split, Stage
+from ..patterns.grouped import class_of
 from .decoder_rules import DecoderRules
 
 if TYPE_CHECKING:
@@ -97,6 +98,18 @@ class Pieces(_Step):
 
     def as_step(self) -> tuple[Any, ...]:
         return "Pieces", table_of(self.stages)
+
+
+@dataclass(frozen=True)
+class GroupedPieces(Pieces):
+    """The same with groups in pieces, by the stage behind these."""
+
+    groups: Groups
+
+    def as_step(self) -> tuple[Any, ...]:
+        of, sizes, right, each = self.groups.of, self.groups.sizes, self.groups.right, self.groups.each
+        split = Split(self.groups.pattern)
+        return "Groups", table_of((*self.stages, split)), class_of(of), sizes, right, each
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..patterns.compose import ByteLevel, Digits, Split
+from ..patterns.grouped import IN_THREE_STEPS
 from ..patterns.rows import ROWS
 from .records import split_step
 
@@ -61,6 +62,10 @@ _CASES = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_ENDS}?|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_ENDS}?|"
     r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + _SPACE
 )
+_ASIAN = (
+    r"(?:[\u4E00-\u9FFF\u3040-\u309F\u30A0-\u30FF\u3400-\u4DBF\uf900-\uFAFF\uFF65-\uFF9F\u2F00-\u2FDF]+|[\u0E00-\u0E7F]+|"
+    r"[\u0E80-\u0EFF]+|[\u1780-\u17FF]+|[\u1000-\u109F\uAA60-\uAA7F\uA9E0-\uA9FF]+|[\uAC00-\uD7AF\u1100-\u11FF]+)"
+)
 _SPLITS: dict[Any, str] = {
     "llama3": "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe "
     "chatglm-bpe glm4 glm5",
@@ -90,6 +95,9 @@ _SPLITS: dict[Any, str] = {
     ),
     (r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + _POINTS + _SPACE,): "ufakzeka",
     (r"[^\n]+|[\n]+", _LINE + r"\p{N}" + _POINTS + _SPACE): "laguna",
+    (r"\d{1,3}(?=(?:\d{3})*\b)", _CASES.replace(r"\p{N}|", r"\p{N}{1,3}|")): "tiny_aya cohere2moe",
+    (r"\p{N}+", r"(?=(\d{3})+(?!\d))"): "superbpe",
+    (*IN_THREE_STEPS, _ASIAN, _WORDS + r" ?[\p{P}\p{S}]+[\r\n]*|" + _SPACE): "afmoe",
 }
 
 SPLIT_OF = {name: split for split, names in _SPLITS.items() for name in names.split()}
@@ -97,11 +105,7 @@ SPLIT_OF = {name: split for split, names in _SPLITS.items() for name in names.sp
 OF_CHARACTERS = frozenset(("gemma4", "granite-embed-multi-311m", "sarvam-moe"))
 """Names of models whose text begins as characters, with marks for blanks."""
 
-_FROM_THE_RIGHT = (
-    "digits are grouped from the right, so that no stream knows a group before the last digit: not supported"
-)
 UNSURE = {
-    **dict.fromkeys(("tiny_aya", "cohere2moe", "superbpe", "afmoe"), _FROM_THE_RIGHT),
     "default": "this is llama.cpp's own way, and no model's",
     "whitespace": "blanks go from the text, which llama.cpp does for a kind of model that is not supported",
 }

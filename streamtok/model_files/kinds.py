@@ -16,9 +16,8 @@ from ..bundled.scored import scored_text, scores_of
 from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import shown
 from ..native.merges import SILENT
-from ..patterns import table_of
-from ..patterns.compiled import NotCompilable
-from ..patterns.compose import ByteLevel, Split, Stage, byte_rules, compose
+from ..patterns.compose import ByteLevel, Split, Stage, byte_rules
+from ..patterns.grouped import grouped
 from .decoder_rules import DecoderRules
 from .description import (
     AddedToken,
@@ -37,13 +36,13 @@ from .description import (
 from .field import Field
 from .read_decoder import read_decoder
 from .read_parts import kind_name, read_metaspace, read_stage, steps
+from .splits import Splitting, divided, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .tokens import Tokens
 
-Splitting = tuple[tuple[Normalizer, ...], tuple[Stage, ...]]
 Packed = tuple[PackedVocabulary, tuple[int, ...]]
 
 _WORDS = ("type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
@@ -172,16 +171,16 @@ class BytePairs(Pairs):
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
         """One step writes bytes as letters; those behind it read letters."""
         given = [] if field.value is None else steps(field, "pretokenizers")
-        stages = tuple(stage for step in given for stage in read_stage(step))
+        stages = grouped([stage for step in given for stage in read_stage(step)])
         levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
         if len(levels) != 1:
             raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
         made: tuple[Normalizer, ...] = ()
         if levels[0].add_prefix_space:
             at = stages.index(levels[0])
-            made = (*_pieces(field, stages[:at]), PrependUnless(" ", False))
+            made = (*pieces_of(field, stages[:at]), PrependUnless(" ", False))
             stages = ByteLevel(levels[0].use_regex, False), *stages[at + 1 :]
-        made, stages = _divided(field, made, stages)
+        made, stages = divided(field, made, stages)
         if self.ignore_merges and byte_rules(stages):
             raise field.refused("a step behind ByteLevel and ignore_merges together are not supported")
         return normalizers + made, stages
@@ -260,44 +259,6 @@ def _check_letters(added: tuple[AddedToken, ...], packed: MergedVocabulary, toke
             )
 
 
-def _refusal(stages: tuple[Stage, ...]) -> ValueError | None:
-    """Why stages have no table; None where they have one, or split nothing."""
-    try:
-        byte_rules(stages)
-        if table_of(stages) is None:
-            compose(stages)
-    except ValueError as error:
-        return error
-    return None
-
-
-def _pieces(field: Field, stages: tuple[Stage, ...]) -> tuple[Pieces, ...]:
-    """Stages whose pieces something is done to. VocabularyError: they have no table."""
-    if (error := _refusal(stages)) is not None:
-        raise field.refused(f"text cannot be split so: {error}") from None
-    return (Pieces(stages),) if table_of(stages) is not None else ()
-
-
-_MOST_TRIES = 8
-"""Places where stages are divided into two tables, which are tried from the last one on: each takes a fifth of a second
-at most."""
-
-
-def _divided(field: Field, made: tuple[Normalizer, ...], stages: tuple[Stage, ...]) -> Splitting:
-    """The same stages, or, where one table would need too much, two groups of which the second splits each piece of the
-    first. VocabularyError: neither will do."""
-    error = _refusal(stages)
-    if error is None:
-        return made, stages
-    levels = [at for at, stage in enumerate(stages) if isinstance(stage, ByteLevel)]
-    most = min([len(stages) - 1, *levels])
-    if isinstance(error, NotCompilable) and not any(isinstance(step, Pieces) for step in made):
-        for at in range(most, max(0, most - _MOST_TRIES), -1):
-            if _refusal(stages[:at]) is _refusal(stages[at:]) is None and table_of(stages[:at]) is not None:
-                return (*made, Pieces(stages[:at])), stages[at:]
-    raise field.refused(f"text cannot be split so: {error}") from None
-
-
 # ==== BPE over characters ====
 
 
@@ -319,13 +280,13 @@ class _OfCharacters(Kind):
             made, split = read_metaspace(step)
             if step is not given[0] or stages:
                 _check_behind(step, normalizers, made)
-                made = (*_pieces(field, tuple(stages)), *made)
+                made = (*pieces_of(field, tuple(stages)), *made)
                 stages = []
             normalizers += made
             stages += split
         assert not any(isinstance(stage, ByteLevel) for stage in stages)
         stages = [stage for stage in stages if not _is_idle(stage, normalizers)]
-        return _divided(field, normalizers, tuple(stages))
+        return divided(field, normalizers, grouped(stages))
 
 
 def _check_behind(step: Field, normalizers: tuple[Normalizer, ...], made: tuple[Normalizer, ...]) -> None:

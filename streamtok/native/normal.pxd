@@ -12,6 +12,7 @@ cdef class Normalizer:
     cdef int _go_on_behind(self, list steps) except -1
     cdef tuple _add(self, str name, tuple given)
     cdef tuple _add_text(self, str name, tuple given, st_step *step)
+    cdef tuple _add_groups(self, tuple given, st_step *step)
     cdef tuple _add_sentence(self, tuple given, st_step *step)
     cdef tuple _add_table(self, tuple given, st_step *step)
     cdef int _take(self, st_step *step, bytes pattern, bytes content, tuple ranges) except -1

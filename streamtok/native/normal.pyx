@@ -20,7 +20,7 @@ FORMS: dict[str, int] = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": 
 LAST_POINT: int = 0x10FFFF
 TAKES: dict[str, int] = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
          "Strip": 2, "Clean": 3, "Precompiled": 1, "MarkWords": 1,
-         "Sentence": 6, "ReplaceMatches": 2, "Pieces": 1, "Letters": 0}  # arguments of each step
+         "Sentence": 6, "ReplaceMatches": 2, "Pieces": 1, "Groups": 5, "Letters": 0}  # arguments of each step
 
 MOST_GROWTH: int = 1024
 """Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
@@ -66,7 +66,7 @@ cdef double growth_of(str name, tuple given):
         return max(1.0, len(given[1].encode()) / len(chr(given[0][0][0]).encode("utf-8", "surrogatepass")))
     if name == "ReplaceMatches":
         return max(1.0, len(given[1].encode()))
-    if name in ("Pieces", "Letters"):
+    if name in ("Pieces", "Groups", "Letters"):
         return 2.0
     if name == "MarkWords":
         return max(1.0, len(given[0].encode()))  # of a blank
@@ -112,6 +112,9 @@ cdef class Normalizer:
         ("Letters",)                             each byte becomes GPT-2's letter for it
         ("Pieces", table)                        divided by a CompiledPattern; the steps behind it go for each piece, which is then as a
                                                  text of its own; once, behind Names
+        ("Groups", table, ranges, sizes, right, each)  the same; and a piece of characters of a class, or with `each` each run of them in
+                                                 a piece, is divided into groups: from the left, the largest of the sizes that fits
+                                                 first, or `right`: from the right, where there is one size
         ("Names",)                               nothing: late names are sought here (native/matcher.pyx), and the steps behind it
                                                  go for the text between them; once
 
@@ -137,7 +140,7 @@ cdef class Normalizer:
                 formed, factor = max(formed, factor), max(1.0, factor / formed)
             elif not step[0].startswith("Strip"):
                 formed = 1.0
-            if step[0] == "Pieces":
+            if step[0] in ("Pieces", "Groups"):
                 self._go_on_behind(steps[number + 1 :])
             growth, once = growth * factor, once * factor + more
             if growth + once > MOST_GROWTH:
@@ -145,7 +148,7 @@ cdef class Normalizer:
                     f"with step {len(made)}, {step[0]} ({f'{more} bytes more' if more else f'{factor:.1f} times as many'}), one byte "
                     f"of a text may become {growth + once:.0f} bytes; at most {MOST_GROWTH} are supported"
                 )
-            if step[0] == "Pieces":
+            if step[0] in ("Pieces", "Groups"):
                 break
         self.growth = growth + once
         self.steps = tuple(made)
@@ -215,11 +218,26 @@ cdef class Normalizer:
         elif name in ("ReplaceMatches", "Pieces"):
             step.kind = ST_STEP_PIECES if name == "Pieces" else ST_STEP_MATCHES
             return self._add_table(given, &step)
+        elif name == "Groups":
+            return self._add_groups(given, &step)
         elif name == "Letters":
             step.kind = ST_STEP_LETTERS
         else:
             return self._add_text(name, given, &step)
         self._take(&step, b"", b"", ())
+        return given
+
+    cdef tuple _add_groups(self, tuple given, st_step *step):
+        cdef Pattern pattern = Pattern(given[0])
+        sizes = tuple(map(int, given[2]))
+        given = (given[0], checked_ranges(given[1]), sizes, bool(given[3]), bool(given[4]))
+        if not sizes or not all(0 < size < 1 << 16 for size in sizes) or sorted(sizes, reverse=True) != list(sizes):
+            raise ValueError(f"the sizes of groups are 1 to 65,535, the largest first, not {sizes}")
+        if (given[3] or given[4]) and len(sizes) != 1:
+            raise ValueError(f"groups from the right, or of each run, have one size, not {len(sizes)}")
+        self.tables.append(pattern)
+        step.kind, step.dfa, step.right, step.runs = ST_STEP_PIECES, pattern.dfa, given[3], given[4]
+        self._take(step, b"".join(size.to_bytes(2, "little") for size in sizes), b"", given[1])
         return given
 
     cdef tuple _add_sentence(self, tuple given, st_step *step):

@@ -60,7 +60,19 @@ class WhitespaceSplit(NamedTuple):
     name: str = "WhitespaceSplit"
 
 
-Stage = Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit
+class Groups(NamedTuple):
+    """What `pattern` finds is a piece, as of a Split, and a piece of characters `of` is divided by how many these are:
+    from the left, the largest of `sizes` that fits first, or `right`: from the right. each: so is each run of them in a
+    piece. No table does that: csrc/normal/match_step.c does."""
+
+    pattern: str
+    of: str
+    sizes: tuple[int, ...]
+    right: bool = True
+    each: bool = False
+
+
+Stage = Groups | Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit
 
 
 def digits() -> Ranges:
@@ -82,6 +94,8 @@ def _literal(text: str, budget: Budget) -> Node:
 
 def _stage(stage: Stage, budget: Budget) -> tuple[Node, Joins] | None:
     """What a stage matches and what becomes of it; None for one that splits nothing."""
+    if isinstance(stage, Groups):
+        raise NotCompilable("characters are in groups by how many there are, which no table counts")
     if isinstance(stage, Split):
         if stage.literal:
             tree = _literal(stage.pattern, budget)

@@ -97,12 +97,8 @@ def test_each_way_has_a_table_and_splits_as_tokenizers(tmp_path, way):
     name = next(name for name, each in SPLIT_OF.items() if str(each) == way)
     made = record()
     made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps_of(SPLIT_OF[name])}
-    try:
-        enc = Encoding.from_file(written(tmp_path, of_bytes(made, name, bos_token_id=1)))
-    except VocabularyError as error:
-        assert "text cannot be split so" in str(error) and name == "jais-2"
-        return
-    assert enc.pattern_engine in ("blocks", "table")
+    enc = Encoding.from_file(written(tmp_path, of_bytes(made, name, bos_token_id=1)))
+    assert enc.pattern_engine in ("blocks", "table") or name in ("jais-2", "superbpe")  # their step counts, too
     reference = Both.of(tmp_path, made).reference
     for text in texts(
         5, 150, "don't", "DON'T", "12345", "東京12", "  \n ", "é́", "한국", "ㄅ", "１２", "\r\n\r", "$x", "<sentinel:1>"
