@@ -200,7 +200,7 @@ class Encoding:
 
         Args:
             path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a .gguf, a folder as transformers saves
-                it, or another file of docs/models.md.
+                it, what compile() wrote, or another file of docs/models.md.
             cache: whether to write tables of it to the user's cache folder, where there are none. They have frequent
                 words, too, and the next load takes some milliseconds. Tables that are there are used in any case,
                 unless STREAMTOK_TABLES is "package"; ids do not depend on them. UserWarning, once for a folder: they
@@ -216,11 +216,11 @@ class Encoding:
             OSError: the file cannot be read, or was changed while tables of it were to be written.
             ValueError: an unknown engine, or an unknown normalizer.
         """
-        from .model_files.cached import load
+        from .model_files.compiled import load
 
-        model, vocab = load(path, cache, choice() != "package", normalizer)
+        model, vocab, chat = load(path, cache, choice() != "package", normalizer)
         self = cls.__new__(cls)
-        self._chat_path = chats.absolute(path)
+        chats.keep(self, path, chat)
         if not isinstance(model, tuple):
             self._become(model=model, engine=engine, pattern_seconds=pattern_seconds, vocab=vocab)
         elif vocab is None:
@@ -472,8 +472,8 @@ class Encoding:
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
+    compile = facts.compile_to
     _matchers_for, _coder_for, _extras = special.matchers_for, special.coder_for, facts.extras
-
     _mergeable_ranks = lazy(facts.mergeable_ranks)
 
     # ==== Identity, pickles and copies: _identity.py ====

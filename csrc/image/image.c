@@ -201,10 +201,24 @@ static st_status make_ids(st_vocab *v)
     return ST_OK;
 }
 
-st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
+static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *image, int is_foreign)
+{
+    const st_cut_tables *cuts = (const st_cut_tables *)(const void *)(image + h->sections[ST_IMAGE_CUTS].start);
+    size_t bad;
+    ST_TRY(v->identity ? make_ids(v) : ST_OK);
+    if (is_foreign && !st_image_tokens_are_sound(v, (size_t)h->sections[ST_IMAGE_BYTES].size))
+        return ST_BAD_IMAGE;
+    if (is_foreign && !st_image_tables_are_sound(v, cuts))
+        return ST_BAD_IMAGE;
+    const st_status status = st_vocab_complete(v, &bad);
+    if (status)
+        return is_foreign && status != ST_NO_MEMORY ? ST_BAD_IMAGE : status;
+    return answers(v) ? st_vocab_set_cuts(v, cuts) : ST_BAD_IMAGE;
+}
+
+static st_status open_image(const uint8_t *image, size_t n, st_find_model *models, int is_foreign, st_vocab **vocab)
 {
     st_image_header h;
-    size_t bad;
     *vocab = NULL;
     if (n < sizeof h || (uintptr_t)image % ALIGNMENT)
         return ST_BAD_IMAGE;
@@ -219,17 +233,21 @@ st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, s
         return ST_NO_MEMORY;
     v->model = model;
     point_into(v, &h, image);
-    st_status status = v->identity ? make_ids(v) : ST_OK;
-    if (!status)
-        status = st_vocab_complete(v, &bad);
-    if (!status)
-        status = answers(v) ? ST_OK : ST_BAD_IMAGE;
-    if (!status)
-        status = st_vocab_set_cuts(v, (const st_cut_tables *)(const void *)(image + h.sections[ST_IMAGE_CUTS].start));
+    const st_status status = complete(v, &h, image, is_foreign);
     if (status) {
         st_vocab_free(v);
         return status;
     }
     *vocab = v;
     return ST_OK;
+}
+
+st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
+{
+    return open_image(image, n, models, 0, vocab);
+}
+
+st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
+{
+    return open_image(image, n, models, 1, vocab);
 }

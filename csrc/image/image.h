@@ -62,4 +62,13 @@ st_status st_image_write(st_vocab *vocab, int whole_tokens, st_bytes *out);
  * machine, or of another model. */
 st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
 
+/* The same for an image that may come from anybody, whose sums are right whatever it holds: every array is looked at first, so that
+ * nothing is read outside of them later, and no search goes on for ever (image/sound.c). */
+st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
+
+/* Of a vocabulary whose arrays lie in an image: whether its tokens, ids and halves are those of a vocabulary, whose tokens have
+ * `bytes` bytes; and whether its tables hold them, and nothing else that could be read outside of an array. */
+int st_image_tokens_are_sound(const st_vocab *vocab, size_t bytes);
+int st_image_tables_are_sound(const st_vocab *vocab, const st_cut_tables *cuts);
+
 #endif

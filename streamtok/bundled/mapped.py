@@ -164,10 +164,16 @@ def _copy(file: disk.File) -> mmap.mmap:
     return image
 
 
-def over(image: Data, special_tokens: dict[str, int], path: str, others: dict[int, bytes] | None = None) -> Vocab:
+def over(
+    image: Data,
+    special_tokens: dict[str, int],
+    path: str,
+    others: dict[int, bytes] | None = None,
+    deep: bool = False,
+) -> Vocab:
     """The Vocab of an image, which lies in the file of that path. VocabularyError: it is none. others: as for
-    build_vocabulary()."""
-    vocab = Vocab(None, None, None, None, special_tokens, image=image, others=others)
+    build_vocabulary(). deep: look at all of it, as at a file that may be from anybody."""
+    vocab = Vocab(None, None, None, None, special_tokens, image=image, others=others, deep=deep)
     vocab.path = path
     return vocab
 

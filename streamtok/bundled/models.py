@@ -194,3 +194,8 @@ def model_named(name: str) -> Model:
     """The model of that name. VocabularyError: the core has none."""
     found = _made.get(name)
     return found if found is not None else _made.setdefault(name, _KINDS.get(name, Model)(name))
+
+
+def is_built_in(name: str) -> bool:
+    """Whether the core has the model of that name by itself."""
+    return name in _KINDS

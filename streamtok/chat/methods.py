@@ -110,11 +110,14 @@ def chat_template_of(self: Encoding) -> str | dict[str, str] | None:
     return templates["default"] if list(templates) == ["default"] else dict(templates)
 
 
-def absolute(path: str | os.PathLike[str]) -> str:
-    """Where the files of a model lie, whatever the current folder is later."""
+def keep(self: Encoding, path: str | os.PathLike[str], chat: tuple[dict[str, str], dict[str, str]] | None) -> None:
+    """Keeps what a file has of conversations, or where a model lies, whatever the current folder is later."""
     import os
 
-    return os.path.abspath(os.fspath(path))
+    if chat is not None:
+        self._chat_files = chat_of(*chat)
+    else:
+        self._chat_path = os.path.abspath(os.fspath(path))
 
 
 def kept(self: Encoding) -> tuple[dict[str, str], dict[str, str]] | None:

@@ -15,7 +15,7 @@ from ..tables import is_path
 if TYPE_CHECKING:
     from ..core import Encoding
 
-_SUFFIXES = (".json", ".model", ".tiktoken", ".gguf", ".txt")
+_SUFFIXES = (".json", ".model", ".tiktoken", ".gguf", ".stm", ".txt")
 """Of files of models: a name that ends so is a path."""
 
 

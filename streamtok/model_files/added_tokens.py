@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ..errors import VocabularyError, shown
 from ..native.matcher import ALONE, TAKES_LEFT, TAKES_RIGHT, Matcher
@@ -108,6 +109,12 @@ class AddedTokens:
             return False
         return not _overlap([token.content for token in late], {token.content for token in early})
 
+    def sought(self, name: str) -> Sought:
+        """How a name is sought."""
+        token = self._added[name]
+        is_late = token.normalized and not self.at_once
+        return Sought(self._late[name] if is_late else name, _flags(token), is_late)
+
     def decoded(self, token: AddedToken) -> str:
         """The text that its id decodes to: the reference takes the one that a late token is sought by."""
         return self._late.get(token.content, token.content)
@@ -132,6 +139,19 @@ class AddedTokens:
         return _matcher(early, [token.content for token in early], behind)
 
 
+class Sought(NamedTuple):
+    """The text that a name is sought by, what it takes of the text around it (native/matcher.pyx), and whether it is
+    sought in normalized text."""
+
+    text: str
+    flags: int
+    is_late: bool
+
+
+def _flags(token: AddedToken) -> int:
+    return TAKES_LEFT * token.lstrip + TAKES_RIGHT * token.rstrip + ALONE * token.single_word
+
+
 def _normalized(late: list[AddedToken], normalizer: Normalizer, path: str) -> dict[str, str]:
     """The texts of tokens as the normalizer leaves them. VocabularyError: they have more than MOST_LATE_BYTES."""
     texts: dict[str, str] = {}
@@ -154,7 +174,7 @@ def _normalized(late: list[AddedToken], normalizer: Normalizer, path: str) -> di
 
 def _matcher(tokens: Iterable[AddedToken], texts: Iterable[str], late: Matcher | None = None) -> Matcher:
     tokens = list(tokens)
-    flags = [TAKES_LEFT * t.lstrip + TAKES_RIGHT * t.rstrip + ALONE * t.single_word for t in tokens]
+    flags = list(map(_flags, tokens))
     words = None
     if any(token.single_word for token in tokens):
         words = array("I", [point for pair in char_sets.perl("w") for point in pair])

@@ -49,7 +49,9 @@ from .read import read_model, sources_of
 if TYPE_CHECKING:
     from ..patterns import Split
 
-_FORMAT = 3
+FORMAT = 3
+"""Of a description."""
+
 _STAGES: dict[str, Any] = {kind.__name__: kind for kind in get_args(Stage)}
 _SIZES = struct.Struct("<QII")  # bytes of the description, of the pattern; CRC-32 of both
 _CHUNK = 1 << 20
@@ -95,7 +97,7 @@ def _key_of(path: str) -> str:
 
 
 def _head(key: str) -> bytes:
-    return mapped.head_of(f"{_FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}")
+    return mapped.head_of(f"{FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}")
 
 
 def _place(key: str, head: bytes) -> str:
@@ -189,16 +191,22 @@ def _opened(data: memoryview, path: str, place: str) -> Opened:
     if len(body) != size + pattern_size or crc32(body) != crc:
         raise ValueError("the checksum is wrong")
     about = json.loads(bytes(body[:size]))
-    image = data[start + len(body) :]
+    return revived(about, bytes(body[size:]), data[start + len(body) :], _named(about["name"], path), place)
+
+
+def revived(
+    about: dict[str, Any], arrays: bytes, image: memoryview, name: str, place: str, deep: bool = False
+) -> Opened:
+    """What described() described. Raises ValueError, or what reading a damaged description raises. place: of the file.
+    deep: whether the image comes from somebody else, so that all of it is looked at."""
     decoded = {token: text.encode("latin-1") for token, text in about["decoded"]}
     try:
-        vocab = mapped.over(image, about["special"], place, decoded)
+        vocab = mapped.over(image, about["special"], place, decoded, deep)
     except VocabularyError as error:
         raise ValueError(error.reason) from None
     split = _split(about["split"])
     if about["pattern"] is not None and split is not None:  # before anything compiles it
-        give_table(split, _pattern(about["pattern"], bytes(body[size:])))
-    name = _named(about["name"], path)
+        give_table(split, _pattern(about["pattern"], arrays))
     model: Model | Ranks
     if about["model"] is None:
         steps = about["normalizer"]
@@ -294,8 +302,36 @@ def _keep(place: str, path: str | os.PathLike[str], model: Model | Ranks) -> Non
 
 
 def _write(place: str, given: str, model: Model | Ranks) -> None:
-    about: dict[str, Any] = {"source": os.path.abspath(given), "model": None, "special": {}, "decoded": [], "raw": []}
-    about["name"] = _name_of(model.name, given)
+    described_as = described(model)
+    about = {"source": os.path.abspath(given), "name": _name_of(model.name, given), **described_as.about}
+    vocab = described_as.vocabulary(words_for(described_as.vocabulary(None), described_as.stages))
+    description, arrays = packed_description(about), described_as.arrays
+    arrays += bytes(-(mapped.HEAD_BYTES + _SIZES.size + len(description) + len(arrays)) % 64)
+    key = os.path.basename(place)[len(PREFIX) :].partition("-")[0]
+    head = _head(key) + _SIZES.pack(len(description), len(arrays), crc32(description + arrays)) + description + arrays
+    mapped.write_file(place, head, vocab)
+
+
+class Described(NamedTuple):
+    """A model in words of JSON and arrays.
+
+    about, arrays: what revived() takes. stages: what splits texts into words as lists have them; None: something else.
+    packed, decoded: the vocabulary, and what has names.
+    """
+
+    about: dict[str, Any]
+    arrays: bytes
+    stages: Split | None
+    packed: PackedVocabulary
+    decoded: dict[int, bytes]
+
+    def vocabulary(self, words: tuple[bytes, bytes] | None) -> Vocab:
+        return mapped.build_vocabulary(self.packed, self.about["special"], words, self.decoded)
+
+
+def described(model: Model | Ranks) -> Described:
+    """All that a Model or Ranks consists of, but for its name."""
+    about: dict[str, Any] = {"model": None, "special": {}, "decoded": [], "raw": []}
     packed: PackedVocabulary
     split: Split | None
     stages: Split | None
@@ -313,13 +349,11 @@ def _write(place: str, given: str, model: Model | Ranks) -> None:
     table = None if split is None else table_of(split)
     about["pattern"] = None if table is None else [[len(x)] if isinstance(x, bytes) else x for x in table]
     arrays = b"" if table is None else b"".join(x for x in table if isinstance(x, bytes))
-    vocab = mapped.build_vocabulary(packed, about["special"], None, decoded)
-    vocab = mapped.build_vocabulary(packed, about["special"], words_for(vocab, stages), decoded)
-    description = json.dumps(about, ensure_ascii=True, separators=(",", ":")).encode()
-    arrays += bytes(-(mapped.HEAD_BYTES + _SIZES.size + len(description) + len(arrays)) % 64)
-    key = os.path.basename(place)[len(PREFIX) :].partition("-")[0]
-    head = _head(key) + _SIZES.pack(len(description), len(arrays), crc32(description + arrays)) + description + arrays
-    mapped.write_file(place, head, vocab)
+    return Described(about, arrays, stages, packed, decoded)
+
+
+def packed_description(about: dict[str, Any]) -> bytes:
+    return json.dumps(about, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def words_for(vocab: Vocab, split: Split | None) -> tuple[bytes, bytes] | None:

@@ -87,6 +87,18 @@ def compiled_map(data: bytes) -> tuple[float, int]:
     return growth, longest
 
 
+cdef bytes apart(bytes data):
+    return len(data).to_bytes(4, "little") + data
+
+
+def packed_table(table: object) -> bytes:
+    """A patterns.compiled.CompiledPattern, or None, as csrc/compiled/reader.h reads it."""
+    if table is None:
+        return bytes(4)
+    numbers = b"".join(number.to_bytes(4, "little") for number in (1, table.classes, table.states))
+    return numbers + b"".join(map(apart, (table.class_index, table.class_blocks, table.entries, table.ops)))
+
+
 cdef class Normalizer:
     """Steps that a text goes through before it is split: a sequence of tuples, which may be empty.
 
@@ -297,6 +309,23 @@ cdef class Normalizer:
         if status:
             raise MemoryError
         return 0
+
+    def packed(self) -> bytes:
+        """The steps as csrc/compiled/steps.c reads them."""
+        cdef st_step *step
+        cdef size_t i
+        made = [self.normalizer.count.to_bytes(4, "little")]
+        for i in range(self.normalizer.count):
+            step = &self.normalizer.steps[i]
+            numbers = (step.kind, step.form, step.left, step.right, step.unless, step.first, step.runs, step.least, step.mask,
+                       step.controls, step.ideographs, step.lower, step.range_count,
+                       *[step.ranges[k] for k in range(2 * step.range_count)])
+            made += [number.to_bytes(4, "little") for number in numbers]
+            made += [apart(PyBytes_FromStringAndSize(<const char *>step.pattern, <Py_ssize_t>step.pattern_size)),
+                     apart(PyBytes_FromStringAndSize(<const char *>step.content, <Py_ssize_t>step.content_size))]
+            made.append(packed_table(self.steps[i][1] if step.dfa != NULL else None))
+        made.append(bytes(4) if self.behind is None else (1).to_bytes(4, "little") + self.behind.packed())
+        return b"".join(made)
 
     def normalize(self, text: str) -> str:
         """What the steps make of a str."""

@@ -20,5 +20,5 @@ cdef class Vocab:
                 bytes own)
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
-    cdef _open(self, image)
+    cdef _open(self, image, bint deep)
     cdef _set_names(self, dict special_tokens, dict others)

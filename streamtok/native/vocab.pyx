@@ -60,18 +60,18 @@ cdef class Vocab:
     blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending unless any_order
     is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
-    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
-    further ids to decode. model: the name of its model (model.pyx); where it does not merge, of the splits only that of a silent
-    token counts. own: what the model keeps with the vocabulary."""
+    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else; deep: all of it is looked at, as it
+    may come from anybody. others: id -> bytes, of further ids to decode. model: the name of its model (model.pyx); where it does not
+    merge, of the splits only that of a silent token counts. own: what the model keeps with the vocabulary."""
     def __cinit__(
         self, bytes blob, lengths: _Data | None, ranks: _Data | None, splits: _Data | None, dict special_tokens not None: dict[str, int],
         uint32_t dense_side=0, tuple words: tuple[bytes, bytes] | None = None, image: _Data | None = None, bint any_order=False,
-        dict others: dict[int, bytes] | None = None, str model not None="bpe", bytes own=None,
+        dict others: dict[int, bytes] | None = None, str model not None="bpe", bytes own=None, bint deep=False,
     ):
         if image is None:
             self._build(blob, lengths, ranks, splits, dense_side, words, any_order, model, own)
         else:
-            self._open(image)
+            self._open(image, deep)
         self._set_names(special_tokens, others or {})
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, str model,
@@ -133,7 +133,7 @@ cdef class Vocab:
             self.ints[token] = <PyObject *>made
         return made
 
-    cdef _open(self, image):
+    cdef _open(self, image, bint deep):
         cdef st_status status
         cdef Py_buffer given
         PyObject_GetBuffer(image, &given, PyBUF_SIMPLE)
@@ -144,7 +144,10 @@ cdef class Vocab:
         finally:
             PyBuffer_Release(&given)
         with nogil:
-            status = st_image_open(data, n, st_model_named, &self.vocab)
+            if deep:
+                status = st_image_open_foreign(data, n, st_model_named, &self.vocab)
+            else:
+                status = st_image_open(data, n, st_model_named, &self.vocab)
         if status == ST_NO_MEMORY:
             raise MemoryError
         if status:

@@ -19,6 +19,7 @@ cdef extern from "image/image.h" nogil:
         st_image_place sections[ST_IMAGE_SECTIONS]
     st_status st_image_write(st_vocab *vocab, bint whole_tokens, st_bytes *out)
     st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
+    st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 
 
 cdef extern from "image/frequent_words.h" nogil:
