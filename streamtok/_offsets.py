@@ -152,7 +152,9 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
             part, places = text[first:last], sources[first:last]
             if behind is not None:
                 part, again = behind.trace(part.decode(), start > 0 or first > 0)
-                places = places[again.tolist()]
+                places = places[
+                    np.array(again.tolist(), np.int64).clip(max=len(places) - 1)
+                ]  # ends of pieces have none
             if behind is None or behind.behind is None:
                 yield None, part, character[places]
                 continue

@@ -17,10 +17,14 @@ from ..patterns.compile import compile_matches
 _Table = tuple[list[bytes | None], bytes]
 
 
+_Rule = tuple[str, str] | tuple[str, str, bool | None] | tuple[str, int, int]
+
+
 class DecoderRules(NamedTuple):
     """The rules of a model's decoder.
 
-    replaced: (pattern, content), in turn, in the text of each token; with True behind them the pattern is a Regex.
+    replaced: (pattern, content), in turn, in the text of each token; with True behind them the pattern is a Regex;
+        (character, most from the beginning, from the end): so many of it go.
     mark: the character that stands for a blank; "" where none does.
     first_loses_mark: in the first token it stands for nothing.
     has_bytes: whether tokens as <0x41> are bytes.
@@ -35,9 +39,10 @@ class DecoderRules(NamedTuple):
         and with 2 in front of each token that has no text in front of it. 0: all marks of the first token go.
     unknown: (a token, what it becomes as text), as SentencePiece has it.
     bytes_first: `replaced` and `mark` go for what tokens of bytes become, too, and not for the names of these.
+    behind: as `replaced`, behind `mark`; (character, content, None): it is a mark, too, which in the first token goes.
     """
 
-    replaced: tuple[tuple[str, str] | tuple[str, str, bool], ...] = ()
+    replaced: tuple[_Rule, ...] = ()
     mark: str = ""
     first_loses_mark: bool = False
     has_bytes: bool = False
@@ -51,12 +56,13 @@ class DecoderRules(NamedTuple):
     fronts: int = 0
     unknown: tuple[str, str] | None = None
     bytes_first: bool = False
+    behind: tuple[_Rule, ...] = ()
 
     def __repr__(self) -> str:
         """Without what was added later and is not used, and by the first name of the class: it goes into fingerprints
         (description.py)."""
         later = {"ended": self.ended, "once": self.once, "fronts": self.fronts, "unknown": self.unknown}
-        later["bytes_first"] = self.bytes_first
+        later |= {"bytes_first": self.bytes_first, "behind": self.behind}
         named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
         return f"Spelled({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
@@ -120,12 +126,22 @@ def _with_bytes(names: list[bytes | None], given: list[bytes | None]) -> _Table:
     return names, bytes(kinds)
 
 
-def _replacement(pattern: str, content: str, is_regex: bool = False) -> Callable[[bytes], bytes]:
-    """What a Replace does to the text of a token."""
-    if is_regex:
+def _stripped(name: bytes, character: str, first: int, last: int) -> bytes:
+    """Without a character at the ends, so many times at most."""
+    text = name.decode()
+    begin, end = len(text) - len(text.lstrip(character)), len(text.rstrip(character))
+    return text[min(begin, first) : max(end, len(text) - last)].encode()
+
+
+def _replacement(rule: _Rule, is_first: bool = False) -> Callable[[bytes], bytes]:
+    """What a rule does to the text of a token."""
+    pattern, content, third = (*rule, False)[:3]
+    if not isinstance(content, str):
+        return lambda name: _stripped(name, pattern, content, int(third or 0))
+    if third:
         stage = Normalizer([("ReplaceMatches", compile_matches(pattern), content)])
         return lambda name: stage.normalize(name.decode()).encode()
-    old, new = pattern.encode(), content.encode()
+    old, new = pattern.encode(), b"" if third is None and is_first else content.encode()
     return lambda name: name.replace(old, new)
 
 
@@ -151,7 +167,7 @@ class RuleDecoder:
             later[token] = surface.encode() if unknown and name == unknown.encode() else name
         given = list(later) if self.rules.bytes_first else None
         for rule in self.rules.replaced:
-            change = _replacement(*rule)
+            change = _replacement(rule)
             later = [None if name is None else change(name) for name in later]
         mark, first = self.rules.mark.encode(), later
         if mark:
@@ -161,6 +177,12 @@ class RuleDecoder:
             else:
                 gone = [None if name is None else name.replace(mark, b"") for name in first]
             first = gone if self.rules.first_loses_mark else later
+        for rule in self.rules.behind:
+            is_same = first is later and rule[2:] != (None,)
+            change, change_first = _replacement(rule), _replacement(rule, True)
+            first = first if is_same else [None if name is None else change_first(name) for name in first]
+            later = [None if name is None else change(name) for name in later]
+            first = later if is_same else first
         if self.rules.apart:
             first = later
             later = [_set_apart(name, self.rules) for name in first]

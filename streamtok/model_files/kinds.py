@@ -16,12 +16,13 @@ from ..bundled.scored import scored_text, scores_of
 from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import shown
 from ..native.merges import SILENT
-from ..patterns.compose import ByteLevel, Split, Stage, byte_rules
+from ..patterns.compose import BYTE_LEVEL, ByteLevel, Split, Stage, byte_rules
 from ..patterns.grouped import grouped
 from .decoder_rules import DecoderRules
 from .description import (
     AddedToken,
     Description,
+    Form,
     Kind,
     Listed,
     MarkWords,
@@ -79,18 +80,12 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
     )
     kind = _type_of(model)
     if kind in ("WordPiece", "WordLevel"):
-        if by_bytes:
-            raise pre_tokenizer.refused(f"a ByteLevel in front of {kind} is not supported: its words are of characters")
         return _read_words(model) if kind == "WordPiece" else _read_whole_words(model)
     if kind == SENTENCES:
         return Sentences(model.member("unk_id").number(), model.member("byte_fallback").flag())
     if kind == SENTENCE_PAIRS:
         return SentencePairs(fallback=model.member("byte_fallback").flag())
     if kind == "Unigram":
-        if by_bytes:
-            raise pre_tokenizer.refused(
-                "a ByteLevel in front of Unigram is not supported: its pieces are of characters"
-            )
         return _read_scored(model)
     if kind != "BPE":
         raise model.refused(
@@ -274,6 +269,9 @@ class _OfCharacters(Kind):
             made, stages = marked
             normalizers, given = normalizers + made, given[2:]
         for step in given:
+            if kind_name(step) == "ByteLevel":
+                normalizers, stages = _letters(step, normalizers, stages), []
+                continue
             if kind_name(step) != "Metaspace":
                 stages += read_stage(step)
                 continue
@@ -284,7 +282,6 @@ class _OfCharacters(Kind):
                 stages = []
             normalizers += made
             stages += split
-        assert not any(isinstance(stage, ByteLevel) for stage in stages)
         stages = [stage for stage in stages if not _is_idle(stage, normalizers)]
         return divided(field, normalizers, grouped(stages))
 
@@ -295,6 +292,23 @@ def _check_behind(step: Field, normalizers: tuple[Normalizer, ...], made: tuple[
         raise step.refused('behind another step a Metaspace is supported whose prepend_scheme is "always" or "never"')
     if any(isinstance(each, Pieces) for each in normalizers):
         raise step.refused("behind another step one Metaspace is supported, and here is a second one")
+
+
+def _letters(step: Field, normalizers: tuple[Normalizer, ...], stages: list[Stage]) -> tuple[Normalizer, ...]:
+    """The normalizers with a ByteLevel, whose letters are the characters of a model that is not of bytes: it goes for
+    each piece of the stages in front of it."""
+    (level,) = read_stage(step)
+    assert isinstance(level, ByteLevel)
+    made: list[Normalizer] = []
+    if level.add_prefix_space:
+        made += [*pieces_of(step, tuple(stages)), PrependUnless(" ", False)]
+        stages = []
+    if level.use_regex:
+        stages = [*stages, Split(BYTE_LEVEL)]
+    made += [*pieces_of(step, tuple(stages)), Form("Letters")]
+    if sum(isinstance(each, Pieces) for each in (*normalizers, *made)) > 1:
+        raise step.refused("a ByteLevel behind another step that something is done to the pieces of: not supported")
+    return (*normalizers, *made)
 
 
 def _read_words_with_marks(first: Field, second: Field) -> tuple[tuple[Normalizer, ...], list[Stage]] | None:

@@ -13,7 +13,7 @@ from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.models import model_named
 from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
-from ..errors import VocabularyError, shown
+from ..errors import VocabularyError, shown, warn_user
 from ..native.merges import FIRST_FRAGMENT, SILENT
 from ..native.normal import Normalizer
 from ..native.steps import lazy
@@ -215,6 +215,23 @@ def vocabulary_of(
 
 
 # ==== Added tokens ====
+
+
+def renumbered(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str) -> tuple[AddedToken, ...]:
+    """The same with the ids that the reference gives them, which does not read those of the file. UserWarning: some are
+    others. Arguments as check_added() has them."""
+    ids: dict[str, int] = {}
+    for token in added:
+        known = find(token.content)
+        ids.setdefault(token.content, max([tokens, *(1 + one for one in ids.values())]) if known is None else known)
+    moved = [token for token in added if ids[token.content] != token.id]
+    if moved:
+        first = moved[0]
+        warn_user(
+            f"{path}: added_tokens: {shown(first.content)} has id {first.id} there, and tokenizers gives it "
+            f"{ids[first.content]}, as this encoding does{f' ({len(moved)} tokens are so)' if len(moved) > 1 else ''}"
+        )
+    return tuple(replace(token, id=ids[token.content]) for token in added) if moved else added
 
 
 def check_added(added: tuple[AddedToken, ...], find: Any, name_of: Any, tokens: int, path: str) -> None:

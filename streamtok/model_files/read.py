@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from .folder import read_folder
 from .folder_sentences import SENTENCE_FILES
 from .gguf import FORMS, is_gguf, read_gguf
 from .gguf_head import read_head
-from .model import Model, check_added, parts_of
+from .model import Model, check_added, parts_of, renumbered
 from .rank_file import is_rank_file, read_rank_file
 from .rank_json import is_rank_json, read_rank_json
 from .sentencepiece import is_sentencepiece, read_sentencepiece
@@ -64,7 +65,7 @@ def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> M
     for is_kind, read in _READERS:
         if is_kind(data):
             return read(data, source)
-    return read_tokenizer_json(data, source)
+    return read_tokenizer_json(data, source, is_told=True)
 
 
 _RANK_FILES = ("tiktoken.model", "qwen.tiktoken", "cl100k_base.tiktoken", "tokenizer.model")
@@ -141,8 +142,11 @@ def _without_settings(record: Any) -> None:
         record.update(truncation=None, padding=None)
 
 
-def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | None = None) -> Model:
-    """The model of the bytes of a tokenizer.json. path: for errors. amend: changes the record, without its lists."""
+def read_tokenizer_json(
+    data: bytes, path: str, amend: Callable[[Any], None] | None = None, is_told: bool = False
+) -> Model:
+    """The model of the bytes of a tokenizer.json. path: for errors. amend: changes the record, without its lists.
+    is_told: where ids of added tokens are not those of the file, UserWarning says so; else VocabularyError."""
     if not is_utf8(data):
         text_of(data, path)  # says where
     vocab, merges, rest = _cut(data, path)
@@ -158,6 +162,10 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     if bool(tokens.listing.scores) != parts.model.has_scores:
         wanted = "an array of tokens with scores" if parts.model.has_scores else "an object of tokens with ids"
         raise whole.member("model").member("vocab").refused(f"{wanted} is needed for a model of this type")
+    if is_told and (added := renumbered(parts.added, tokens.find, len(tokens.ids), path)) != parts.added:
+        parts = replace(parts, added=added)
+        for entry, token in zip(whole.value["added_tokens"], added):
+            entry["id"] = token.id
     check_added(parts.added, tokens.find, tokens.name_of, len(tokens.ids), path)
     model = Model(path, whole.value, *parts.model.pack(tokens, parts), parts, tokens.empty)
     parts.model.check(parts, model.added_names.decoded, tokens)

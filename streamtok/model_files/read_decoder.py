@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..errors import shown
 from ..patterns.compile import compile_matches
@@ -70,13 +71,11 @@ def read_decoder(field: Field) -> DecoderRules:
         if name == "Fuse":
             step.check_members(("type",))
             joined = True
-        elif name == "Strip":
-            if not joined or rules.cut[0]:
-                raise step.refused("a Strip is supported once, behind Fuse")
-            rules = rules._replace(cut=_cut(step))
+        elif name == "Strip" and joined:
+            rules = _cut(step, rules)
         elif name not in _EACH:
             raise step.refused(
-                f"the decoder {shown(name)} is not supported; Fuse, Strip, {', '.join({**_EACH, **_ALONE})} are"
+                f"the decoder {shown(name)} is not supported; Fuse, {', '.join({**_EACH, **_ALONE})} are"
             )
         elif name in ("ByteFallback", "ByteLevel") and (joined or rules.has_bytes):
             raise step.refused(f"the decoder {name} behind ByteFallback, ByteLevel or Fuse is not supported")
@@ -89,9 +88,11 @@ def read_decoder(field: Field) -> DecoderRules:
 
 def _check_behind(step: Field, rules: DecoderRules, joined: bool) -> None:
     """Raises VocabularyError for a Replace or a Metaspace behind ByteFallback or Fuse that is not supported."""
+    name = kind_name(step)
     if not joined and not rules.has_bytes:
         return
-    name = kind_name(step)
+    if name == "Strip":
+        raise step.refused("a Strip behind ByteFallback is supported behind Fuse, too")
     is_single = name == "Replace" and len(pattern(step.member("pattern")).text) == 1
     if rules.has_letters or rules.cut[0] or (joined and not is_single):
         raise step.refused(
@@ -114,8 +115,6 @@ def _replaced(step: Field, rules: DecoderRules) -> DecoderRules:
     sought = pattern(step.member("pattern"))
     if not sought.text:
         raise step.member("pattern").refused("a Replace of no text is not supported")
-    if rules.mark:
-        raise step.refused("a Replace behind a Metaspace is not supported")
     content = step.member("content").text()
     rules = _behind_bytes(step, rules, sought.text)
     if sought.is_regex:
@@ -129,20 +128,40 @@ def _replaced(step: Field, rules: DecoderRules) -> DecoderRules:
                 f"finite machine: {error}"
             ) from None
     rule = (sought.text, content, True) if sought.is_regex else (sought.text, content)
-    replaced = (*rules.replaced, rule)
-    growth = math.prod(
-        max(1.0, len(each[1].encode()) / (1 if len(each) > 2 else len(each[0].encode()))) for each in replaced
-    )
+    rules = _with_rule(step, rules, rule)
+    growth = math.prod(map(_growth, rules.replaced + rules.behind))
     if growth > MOST_GROWTH:
         raise step.refused(
             f"with it the text of a token may become {growth:.0f} times as long, more than {MOST_GROWTH}"
         )
-    return rules._replace(replaced=replaced)
+    return rules
+
+
+def _growth(rule: Any) -> float:
+    """Times as long as a rule of a decoder may make a token."""
+    if not isinstance(rule[1], str):
+        return 1.0
+    return max(1.0, len(rule[1].encode()) / (1 if len(rule) > 2 else len(rule[0].encode())))
+
+
+def _with_rule(step: Field, rules: DecoderRules, rule: Any) -> DecoderRules:
+    """With one rule more for each token, in front of the mark or behind it."""
+    if not rules.mark:
+        return rules._replace(replaced=(*rules.replaced, rule))
+    if rules.bytes_first:
+        raise step.refused("it stands behind a Metaspace and ByteFallback: not supported")
+    return rules._replace(behind=(*rules.behind, rule))
+
+
+def _stripped(step: Field, rules: DecoderRules) -> DecoderRules:
+    """A Strip in front of Fuse goes for each token."""
+    return _with_rule(step, rules, _ends(step))
 
 
 def _marked(step: Field, rules: DecoderRules) -> DecoderRules:
     if rules.mark:
-        raise step.refused("a second Metaspace is not supported")
+        rule = (replacement(step), " ", *((None,) if scheme(step) != "never" else ()))
+        return _with_rule(step, _behind_bytes(step, rules, replacement(step)), rule)
     rules = _behind_bytes(step, rules, replacement(step))
     return rules._replace(mark=replacement(step), first_loses_mark=scheme(step) != "never")
 
@@ -157,14 +176,23 @@ def _letters(step: Field, rules: DecoderRules) -> DecoderRules:
     return rules._replace(has_letters=True)
 
 
-_EACH = {"Replace": _replaced, "Metaspace": _marked, "ByteFallback": _bytes, "ByteLevel": _letters}
+_EACH = {"Replace": _replaced, "Metaspace": _marked, "Strip": _stripped, "ByteFallback": _bytes, "ByteLevel": _letters}
 
 
-def _cut(step: Field) -> tuple[str, int]:
+def _ends(step: Field) -> tuple[str, int, int]:
     step.check_members(("type", "content", "start", "stop"))
     character = step.member("content").text()
     if len(character) != 1:
         raise step.member("content").refused(f"{shown(character)} is not one character")
-    if step.member("stop").number():
+    return character, step.member("start").number(), step.member("stop").number()
+
+
+def _cut(step: Field, rules: DecoderRules) -> DecoderRules:
+    """A Strip of the whole text."""
+    character, most, last = _ends(step)
+    if last:
         raise step.member("stop").refused("stripping the end of a text is not supported: the reference fails on some")
-    return character, step.member("start").number()
+    before, more = rules.cut
+    if before not in ("", character) and most and more:
+        raise step.member("content").refused("the Strip in front of it is of another character: not supported")
+    return rules._replace(cut=(character, most + more) if most or not before else rules.cut)

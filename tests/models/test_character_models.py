@@ -263,7 +263,6 @@ def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
     [
         (record(model_merges=[["<0x41>", "<0x42>"]]), "names, or makes, what is no token"),
         (record(decoder={"type": "Novel"}), "the decoder 'Novel'"),
-        (record(decoder=STRIP), "behind Fuse"),
         (record(decoder=sequence("decoders", FUSE, {**STRIP, "stop": 1})), "stripping the end"),
         (record(decoder=sequence("decoders", FUSE, FALLBACK)), "behind ByteFallback, ByteLevel or Fuse"),
         (record(decoder=sequence("decoders", FUSE, metaspace())), "a Replace of one character behind Fuse is"),

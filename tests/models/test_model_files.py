@@ -170,10 +170,20 @@ def test_the_kinds_normalized_and_not_without_a_normalizer(tmp_path):
     Both.of(tmp_path, made).check(texts(10, 500, "abc", "cd", "abcd", "ab"))
 
 
+def test_ids_of_added_tokens_are_those_of_the_reference(tmp_path):
+    made = added(record(), "<x>", "<y>", "<z>", special=True)
+    for token, other in zip(made["added_tokens"], (1, 9000, 2)):
+        token["id"] = other
+    with pytest.warns(UserWarning, match=r"'<x>' has id 1 there, and tokenizers gives it 420, .*\(3 tokens are so\)"):
+        both = Both.of(tmp_path, made)
+    both.check(texts(3, 100, "<x>", "<y>", "<z>"))
+    assert pickle.loads(pickle.dumps(both.enc)).encode("<z>", allowed_special="all") == [422]
+    assert both.enc.get_vocab() == both.reference.get_vocab(with_added_tokens=True)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"id": 9000}, "tokenizers would give it"),
         ({"content": ""}, "empty"),
         ({"content": "\ud800"}, "surrogate"),
         ({"special": 1}, "true or false"),
@@ -277,8 +287,8 @@ def test_templates_that_are_refused(tmp_path, post, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model_type": "Unigram"}, "a ByteLevel in front of Unigram"),
-        ({"model_type": "WordLevel"}, "a ByteLevel in front of WordLevel"),
+        ({"model_type": "Unigram"}, "model.dropout"),
+        ({"model_type": "WordLevel"}, "model.dropout"),
         ({"model_dropout": 0.1}, "model.dropout"),
         ({"model_end_of_word_suffix": "中"}, "model.end_of_word_suffix"),
         ({"model_continuing_subword_prefix": "é"}, "model.continuing_subword_prefix"),
