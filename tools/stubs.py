@@ -107,8 +107,9 @@ def attributes(line: str) -> list[str]:
     return [f"    {name.strip()}: {said.strip() or python_type(found[1], True)}" for name in found[2].split(",")]
 
 
-def body(source: str, declared: dict[str, list[str]]) -> list[str]:
-    """The lines of a stub, behind its imports. declared: of each class of the .pxd, its attributes."""
+def body(source: str, declared: dict[str, list[str]], bases: set[str]) -> list[str]:
+    """The lines of a stub, behind its imports. declared: of each class of the .pxd, its attributes; bases: classes that others
+    inherit."""
     lines = re.sub(r'(?s)""".*?"""', "", source).splitlines()
     out: list[str] = []
     before: list[str] = []  # decorators of what follows, or "#:" where its stub was said
@@ -123,10 +124,9 @@ def body(source: str, declared: dict[str, list[str]]) -> list[str]:
         elif re.match(r" *@(property|staticmethod)$", line):
             before.append(line)
         elif found := re.match(r"(cdef )?class (\w+)(?:\((.*)\))?:(?:  #: (.*))?", line):
-            bases = f"({found[3] or found[4]})" if found[3] or found[4] else ""
-            is_final = found[1] and not re.search(rf"class \w+\({found[2]}\)", source)
-            out += ["@final" if is_final else "@disjoint_base"] if found[1] else []
-            out += [f"class {found[2]}{bases}:", *declared.get(found[2], [])]
+            of = f"({found[3] or found[4]})" if found[3] or found[4] else ""
+            out += ["@disjoint_base" if found[2] in bases else "@final"] if found[1] else []
+            out += [f"class {found[2]}{of}:", *declared.get(found[2], [])]
             inside, before = True, []
         elif found := re.match(r"    (?:cp)?def " if inside else r"(?:cp)?def ", line):
             text, at = signature(lines, at - 1)
@@ -161,7 +161,9 @@ def stubs(folder: pathlib.Path) -> dict[str, str]:
             name = found[1] if found else name if line.startswith((" ", "#")) or not line else ""
             if name:
                 declared.setdefault(name, []).extend(attributes(line))
-    bodies = {path.stem: body(path.read_text("utf-8"), declared) for path in sorted(folder.glob("*.pyx"))}
+    sources = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.pyx"))}
+    bases = set(re.findall(r"^cdef class \w+\((\w+)\)", "\n".join(sources.values()), re.M))
+    bodies = {module: body(source, declared, bases) for module, source in sources.items()}
     owner = {}
     for module, lines in bodies.items():
         for line in lines:

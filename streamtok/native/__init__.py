@@ -40,6 +40,7 @@ MODULES = (
     "listing",
     "lists",
     "matcher",
+    "memory",
     "merges",
     "model",
     "normal",

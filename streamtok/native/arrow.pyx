@@ -13,8 +13,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset, strcmp
 
 from .csrc.base cimport st_number_read, st_read_once
-from .text cimport Items, items_of
-from .texts cimport Entry, Texts
+from .csrc.stream cimport ST_FEED_SHARED
+from .csrc.threads cimport st_job_text
+from .memory cimport Items, items_of
+from .texts cimport Texts
 
 # ==== The interface ====
 
@@ -180,7 +182,7 @@ cdef class Column:
             rows.begin(array if not index else dictionary_of(array))
         for at in range(first, end):
             row = from_row + at - first
-            texts.entries[at] = Entry(<const uint8_t *>"", 0, 0, True)
+            texts.entries[at] = st_job_text(<const char *>"", 0, 0, ST_FEED_SHARED)
             if rows is None or (own != NULL and not own[row >> 3] >> (row & 7) & 1):
                 self.null_count += 1
                 continue
@@ -193,7 +195,7 @@ cdef class Column:
                     self.null_count += 1
                     continue
                 row += rows.array.offset
-            rows.find(row, &texts.entries[at].data, &texts.entries[at].n, at)
+            rows.find(row, &texts.entries[at], at)
             self.bits[at >> 3] |= <uint8_t>(1 << (at & 7))
         return end
 
@@ -267,11 +269,11 @@ cdef class Rows:
             raise ColumnError(f"an array has code {code}, and its dictionary {self.array.length} values")
         return not validity(self.array) or (<const uint8_t *>self.array.buffers[0])[row >> 3] >> (row & 7) & 1
 
-    cdef int find(self, int64_t row, const uint8_t **data, size_t *n, Py_ssize_t at) except -1:
+    cdef int find(self, int64_t row, st_job_text *text, Py_ssize_t at) except -1:
         """The text of a row; `at` is its number for a message."""
         cdef int64_t begin, end
         if self.is_view:
-            return self._find_view(row, data, n, at)
+            return self._find_view(row, text, at)
         if self.is_large:
             begin = <int64_t>st_number_read(<const uint64_t *>self.array.buffers[1] + row)
             end = <int64_t>st_number_read(<const uint64_t *>self.array.buffers[1] + row + 1)
@@ -284,21 +286,21 @@ cdef class Rows:
             return 0
         if self.array.buffers[2] == NULL:
             raise ColumnError(f"the text of row {at} has {end - begin} bytes, and the array none: it is damaged")
-        data[0], n[0] = <const uint8_t *>self.array.buffers[2] + begin, <size_t>(end - begin)
+        text.text, text.n = <const uint8_t *>self.array.buffers[2] + begin, <size_t>(end - begin)
         return 0
 
-    cdef int _find_view(self, int64_t row, const uint8_t **data, size_t *n, Py_ssize_t at) except -1:
+    cdef int _find_view(self, int64_t row, st_job_text *text, Py_ssize_t at) except -1:
         cdef const uint32_t *view = <const uint32_t *>self.array.buffers[1] + 4 * row
         cdef int32_t size = <int32_t>st_read_once(view), buffer = <int32_t>st_read_once(view + 2)
         cdef int32_t begin = <int32_t>st_read_once(view + 3)
         if 0 <= size <= INLINE:
-            data[0], n[0] = <const uint8_t *>(view + 1), <size_t>size
+            text.text, text.n = view + 1, <size_t>size
             return 0
         if size < 0 or not 0 <= buffer < self.size_count or begin < 0 or <int64_t>begin + size > self.sizes[buffer]:
             raise ColumnError(f"the view of row {at} lies outside of its buffers: the array is damaged")
         if self.array.buffers[2 + buffer] == NULL:
             raise ColumnError(f"the view of row {at} lies in a buffer that is missing: the array is damaged")
-        data[0], n[0] = <const uint8_t *>self.array.buffers[2 + buffer] + begin, <size_t>size
+        text.text, text.n = <const uint8_t *>self.array.buffers[2 + buffer] + begin, <size_t>size
         return 0
 
 

@@ -1,9 +1,9 @@
 """CRC-32 as zlib has it, several times as fast where the machine multiplies without carries (csrc/checksum/crc32.h)."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .csrc.checksum cimport *
+from .memory cimport Items, bytes_in
 
 import zlib
 
@@ -11,12 +11,10 @@ import zlib
 def crc32(data not None: _Data, uint32_t before=0) -> int:
     """The CRC-32 of a buffer of bytes behind those that have the CRC-32 `before`: zlib.crc32."""
     cdef uint8_t[ST_CRC32_REST] rest
-    cdef Py_buffer view
+    cdef Items view = bytes_in(data)
     cdef size_t folded
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     with nogil:
-        folded = st_crc32_fold(<const uint8_t *>view.buf, <size_t>view.len, before, rest)
-    PyBuffer_Release(&view)
+        folded = st_crc32_fold(<const uint8_t *>view.data, <size_t>view.n, before, rest)
     if not folded:
         return zlib.crc32(data, before)
     return zlib.crc32(memoryview(data).cast("B")[folded:], zlib.crc32(rest[:ST_CRC32_REST], 0xFFFFFFFF))
@@ -29,12 +27,10 @@ def joined_crc32(uint32_t first, uint32_t second, uint64_t n) -> int:
 
 def sum64(data not None: _Data) -> int:
     """A checksum of 64 bits of a buffer of bytes, at the speed of memory (csrc/checksum/sum64.h)."""
-    cdef Py_buffer view
+    cdef Items view = bytes_in(data)
     cdef uint64_t result
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     with nogil:
-        result = st_sum64(<const uint8_t *>view.buf, <size_t>view.len)
-    PyBuffer_Release(&view)
+        result = st_sum64(<const uint8_t *>view.data, <size_t>view.n)
     return result
 
 

@@ -1,7 +1,6 @@
 """Ids back to bytes and text: whole rows (Decoder), and ids as they come (CoreStreamDecoder). Defaults and the documentation of
 arguments are in _decoding.py and _stream.py."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.ref cimport Py_XDECREF, PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -10,10 +9,11 @@ from libc.string cimport memcpy, memset
 from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.vocab cimport *
-from .ids cimport array_row, is_array
+from .ids cimport IdBuffer, array_row, is_array
 from .ints cimport streamtok_small_int
 from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
-from .text cimport Items, PyUnicode_DATA, PyUnicode_KIND, Text, borrow, decode_some, give_back, items_of, let_others_run
+from .memory cimport Bytes, Items, Numbers, bytes_in, items_of, new_numbers
+from .text cimport PyUnicode_DATA, PyUnicode_KIND, Text, borrow, decode_some, let_others_run
 from .vocab cimport Vocab
 
 from array import array
@@ -77,17 +77,6 @@ cdef int read_items(object items, st_ids *ids) except -1:
         if at < n:
             let_others_run()
     return read
-
-
-cdef void begin_row(Row *row) noexcept:
-    memset(&row.own, 0, sizeof(row.own))
-    row.held = False
-
-
-cdef void free_row(Row *row) noexcept:
-    st_ids_free(&row.own)
-    if row.held:
-        PyBuffer_Release(&row.buffer)
 
 
 # ---- bytes in C memory ----
@@ -181,14 +170,13 @@ cdef class Decoder:
         self.other_ids = other_ids
 
     cdef object _read(self, object tokens, Row *row, bint skip_special):
-        """Fills a row that was begun, and returns what must stay alive while it is used."""
+        """Fills a row of zeros, and returns what must stay alive while it is used."""
+        cdef Items items
         if (type(tokens) is list or type(tokens) is tuple) and read_items(tokens, &row.own):
             row.data, row.n = row.own.data, row.own.size
         elif not array_row(tokens, &row.data, &row.n):
-            tokens = self.other_ids(tokens)
-            PyObject_GetBuffer(tokens, &row.buffer, PyBUF_SIMPLE)
-            row.held = True
-            row.data, row.n = <const uint32_t *>row.buffer.buf, <size_t>row.buffer.len // sizeof(uint32_t)
+            tokens = items = bytes_in(self.other_ids(tokens))
+            row.data, row.n = <const uint32_t *>items.data, <size_t>items.n // sizeof(uint32_t)
         if skip_special:
             row.own.size = 0
             if st_ids_reserve(&row.own, row.n):
@@ -204,22 +192,30 @@ cdef class Decoder:
     def ids(self, tokens, bint skip_special=False) -> list[int]:
         """The ids as a list of ints."""
         cdef Row row
-        begin_row(&row)
+        memset(&row, 0, sizeof(row))
         try:
             alive = self._read(tokens, &row, skip_special)
             return array("I", PyBytes_FromStringAndSize(<const char *>row.data, <Py_ssize_t>(sizeof(uint32_t) * row.n))).tolist()
         finally:
-            free_row(&row)
+            st_ids_free(&row.own)
 
     def to_bytes(self, tokens, bint skip_special=False) -> bytes:
         """The bytes of ids. KeyError names the first unknown one."""
+        return self._made(tokens, None, skip_special)
+
+    def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
+        """The text of ids; errors as for bytes.decode()."""
+        return self._made(tokens, errors, skip_special)
+
+    cdef object _made(self, object tokens, object errors, bint skip_special):
+        """The text of ids; their bytes where `errors` is None."""
         cdef Row row
-        begin_row(&row)
+        memset(&row, 0, sizeof(row))
         try:
             alive = self._read(tokens, &row, skip_special)
-            return self._bytes(&row)
+            return self._bytes(&row) if errors is None else self._text(&row, errors)
         finally:
-            free_row(&row)
+            st_ids_free(&row.own)
 
     cdef bytes _bytes(self, const Row *row):
         cdef st_decoding ids = st_decoding(row.data, row.n, 0, 0)
@@ -244,31 +240,18 @@ cdef class Decoder:
         finally:
             Py_XDECREF(made)
 
-    def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
-        """The text of ids; errors as for bytes.decode()."""
-        cdef Row row
-        begin_row(&row)
-        try:
-            alive = self._read(tokens, &row, skip_special)
-            return self._text(&row, errors)
-        finally:
-            free_row(&row)
-
     cdef object _text(self, const Row *row, object errors):
         cdef st_decoding ids = st_decoding(row.data, row.n, 0, 0)
         cdef uint8_t[STACK_BYTES] buffer
         cdef size_t size = 0
-        cdef st_bytes out
+        cdef Bytes out
         if st_decode_room(&ids, 0) <= STACK_BYTES:
             decode_step(self.vocab, &ids, buffer, STACK_BYTES, &size)
             if ids.done == ids.count:
                 return text_of(buffer, size, errors)
-        memset(&out, 0, sizeof(out))
-        try:
-            append_bytes(self.vocab, row, &out)
-            return text_of(out.data, out.size, errors)
-        finally:
-            st_bytes_free(&out)
+        out = Bytes.__new__(Bytes)
+        append_bytes(self.vocab, row, &out.own)
+        return text_of(out.own.data, out.own.size, errors)
 
     def match(self, ids, text: _Text, bint back=False) -> tuple[int, int]:
         """(how many of the ids, from the first on, a text begins with the bytes of; the number of these bytes). back: from the last
@@ -282,74 +265,65 @@ cdef class Decoder:
             found = st_decode_match_back(self.vocab.vocab, &self.vocab.names, data, count, borrowed.data, borrowed.n, &size)
         else:
             found = st_decode_match(self.vocab.vocab, &self.vocab.names, data, count, borrowed.data, borrowed.n, &size)
-        give_back(&borrowed)
         return found, size
 
     # ---- many rows ----
 
     def bytes_of_rows(self, list rows not None: list[Any], bint skip_special=False) -> list[bytes]:
         """[to_bytes(row, skip_special) for row in rows]"""
-        return self._rows(rows, None, skip_special, True)
+        return self._rows(rows, None, skip_special)
 
     def texts_of_rows(self, list rows not None: list[Any], errors: str, bint skip_special=False) -> list[str]:
         """[to_text(row, errors, skip_special) for row in rows]"""
-        return self._rows(rows, errors, skip_special, False)
+        return self._rows(rows, errors, skip_special)
 
-    cdef list _rows(self, list rows, object errors, bint skip_special, bint as_bytes):
+    cdef list _rows(self, list rows, object errors, bint skip_special):
+        """[_made(row, errors, skip_special) for row in rows]"""
         cdef Py_ssize_t n = len(rows), at = 0, end
         made = []
         while at < n:
             end = end_of_group(rows, at, n)
-            together = self._together(rows[at:end], errors, skip_special, as_bytes) if end > at + 1 else None
+            together = self._together(rows[at:end], errors, skip_special) if end > at + 1 else None
             if together is None:
                 end = max(end, at + 1)
-                together = self._one_by_one(rows, at, end, errors, skip_special, as_bytes)
+                together = self._one_by_one(rows, at, end, errors, skip_special)
             made += together
             at = end
         return made
 
-    cdef list _one_by_one(self, list rows, Py_ssize_t at, Py_ssize_t end, object errors, bint skip_special, bint as_bytes):
+    cdef list _one_by_one(self, list rows, Py_ssize_t at, Py_ssize_t end, object errors, bint skip_special):
         cdef Py_ssize_t i = at
         made = []
         try:
             for i in range(at, end):
-                made.append(self.to_bytes(rows[i], skip_special) if as_bytes else self.to_text(rows[i], errors, skip_special))
+                made.append(self._made(rows[i], errors, skip_special))
         except Exception as error:
             raise at_row(error, i)
         return made
 
-    cdef list _together(self, list rows, object errors, bint skip_special, bint as_bytes):
+    cdef list _together(self, list rows, object errors, bint skip_special):
         """_rows() for short rows, which are decoded without the GIL. None where it fails: one by one, the first row that is to blame
         raises what is wrong."""
-        cdef st_ids ids, ends, text_ends
-        cdef st_bytes out
         cdef size_t count = <size_t>len(rows), bad, i, start = 0
+        cdef IdBuffer ids = IdBuffer.__new__(IdBuffer)
+        cdef Numbers ends = new_numbers(<Py_ssize_t>count), starts = new_numbers(<Py_ssize_t>count + 1)  # of ids; of texts
+        cdef Bytes out = Bytes.__new__(Bytes)
         cdef st_status status = ST_OK
-        memset(&ids, 0, sizeof(ids))
-        memset(&ends, 0, sizeof(ends))
-        memset(&text_ends, 0, sizeof(text_ends))
-        memset(&out, 0, sizeof(out))
-        try:
-            if st_ids_reserve(&ends, count) or st_ids_reserve(&text_ends, count):
+        for i in range(count):
+            if not self._append(rows[i], &ids.ids, skip_special):
                 return None
+            ends.data[i] = <int64_t>ids.ids.size
+        starts.data[0] = 0
+        with nogil:
             for i in range(count):
-                if not self._append(rows[i], &ids, skip_special):
-                    return None
-                ends.data[i] = <uint32_t>ids.size
-            with nogil:
-                for i in range(count):
-                    status = st_decode(self.vocab.vocab, &self.vocab.names, ids.data + start, ends.data[i] - start, &out, &bad)
-                    if status:
-                        break
-                    start, text_ends.data[i] = ends.data[i], <uint32_t>out.size
-            return None if status else cut_rows(&out, text_ends.data, count, errors, as_bytes)
+                status = st_decode(self.vocab.vocab, &self.vocab.names, ids.ids.data + start, <size_t>ends.data[i] - start, &out.own, &bad)
+                if status:
+                    break
+                start, starts.data[i + 1] = <size_t>ends.data[i], <int64_t>out.own.size
+        try:
+            return None if status else cut_rows(out.own.data, starts, errors)
         except UnicodeDecodeError:
             return None
-        finally:
-            st_ids_free(&ids)
-            st_ids_free(&ends)
-            st_ids_free(&text_ends)
-            st_bytes_free(&out)
 
     cdef bint _append(self, object tokens, st_ids *ids, bint skip_special) except -1:
         cdef const uint32_t *data = NULL
@@ -387,16 +361,15 @@ cdef Py_ssize_t end_of_group(list rows, Py_ssize_t at, Py_ssize_t n) except -1:
     return end
 
 
-cdef list cut_rows(const st_bytes *out, const uint32_t *ends, size_t count, object errors, bint as_bytes):
-    cdef size_t i, n, start = 0
+cdef list cut_rows(const uint8_t *data, Numbers starts, object errors):
+    cdef const int64_t *at = starts.data
+    cdef Py_ssize_t i
     made = []
-    for i in range(count):
-        n = ends[i] - start
-        if as_bytes:
-            made.append(PyBytes_FromStringAndSize(<const char *>out.data + start, <Py_ssize_t>n))
+    for i in range(starts.n - 1):
+        if errors is None:
+            made.append(PyBytes_FromStringAndSize(<const char *>data + at[i], <Py_ssize_t>(at[i + 1] - at[i])))
         else:
-            made.append(text_of(out.data + start, n, errors))
-        start = ends[i]
+            made.append(text_of(data + at[i], <size_t>(at[i + 1] - at[i]), errors))
     return made
 
 
@@ -457,18 +430,16 @@ cdef class CoreStreamDecoder:
 
     cdef object _feed_row(self, object tokens):
         cdef Row row
-        cdef st_bytes out
-        memset(&out, 0, sizeof(out))
-        begin_row(&row)
+        cdef Bytes out = Bytes.__new__(Bytes)
+        memset(&row, 0, sizeof(row))
         try:
             alive = self.decoder._read(tokens, &row, self.skip_special)
-            if st_bytes_append(&out, self.begun, self.begun_size):
+            if st_bytes_append(&out.own, self.begun, self.begun_size):
                 raise MemoryError
-            append_bytes(self.decoder.vocab, &row, &out)
-            return self._complete(out.data, out.size, False)
+            append_bytes(self.decoder.vocab, &row, &out.own)
+            return self._complete(out.own.data, out.own.size, False)
         finally:
-            st_bytes_free(&out)
-            free_row(&row)
+            st_ids_free(&row.own)
 
     cdef object _take(self, const uint8_t *data, size_t n, bint final):
         """The text that these bytes complete."""

@@ -14,8 +14,8 @@ from .csrc.text cimport ST_ERRORS_IGNORE, ST_ERRORS_REPLACE
 from .csrc.vocab cimport *
 from .decode cimport Decoder
 from .ints cimport streamtok_small_int
-from .text cimport Numbers, numbers_of
 from .matcher cimport Matcher
+from .memory cimport Numbers, new_numbers, numbers_of
 
 from cython cimport critical_section
 
@@ -32,10 +32,7 @@ cdef Numbers read_numbers(object items, str what):
     if type(items) is not list and type(items) is not tuple:
         return numbers_of(items)
     items = tuple(items)  # whoever is asked for __index__ may change the list
-    numbers = Numbers.__new__(Numbers)
-    numbers.data, numbers.n = <int64_t *>st_malloc(<size_t>(len(items) + 1) * sizeof(int64_t)), len(items)
-    if numbers.data == NULL:
-        raise MemoryError
+    numbers = new_numbers(len(items))
     for i in range(numbers.n):
         value = streamtok_small_int(PySequence_Fast_ITEMS(items)[i])
         if value < 0:

@@ -15,8 +15,9 @@ from .csrc.stream cimport *
 from .csrc.vocab cimport st_vocab_spell
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_at_most, ids_expected, init_expected, list_of, recycle, reserve, trim
+from .memory cimport Bytes, Numbers, spans_of
 from .text cimport (
-    SHORT_ROOM, Numbers, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, ends_high, give_back, next_slice, spans_of,
+    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, ends_high, next_slice,
 )
 from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
@@ -128,7 +129,6 @@ cdef class Coder:
                 with nogil:
                     status = st_encoder_whole(&encoder, text.data, text.n, text.flags, out, &error)
             end_scope(&scope)
-        give_back(&text)
         st_encoder_free(&encoder)
         if status:
             check(&scope)
@@ -239,7 +239,7 @@ cdef class Coder:
 
     def count(self, source: _Text, Matcher allowed, Matcher disallowed, longer: Callable[..., int] | None = None) -> int:
         """Number of ids of a whole text. The text is encoded in slices and their ids dropped, so memory does not grow with it."""
-        cdef st_ids out
+        cdef IdBuffer dropped = IdBuffer.__new__(IdBuffer)
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status = ST_OK
@@ -248,16 +248,13 @@ cdef class Coder:
         cdef Text text
         if longer is not None and is_long(source):
             return longer(self, source, allowed, disallowed)
-        memset(&out, 0, sizeof(out))
         alive = borrow_apart(source, &text) if PyUnicode_Check(source) else borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         begin(&scope, NULL)
         with nogil:
-            status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
+            status = st_encoder_count(&encoder, text.data, text.n, text.flags, &dropped.ids, &total, &error)
         end_scope(&scope)
-        give_back(&text)
         st_encoder_free(&encoder)
-        st_ids_free(&out)
         if status:
             check(&scope)
             fail(status, &error, disallowed, source, NULL, 0, None)
@@ -265,27 +262,23 @@ cdef class Coder:
 
     def encode_piece(self, bytes piece not None) -> list[int]:
         """A list of ids of bytes taken as one piece. ValueError: one of them is no token."""
-        cdef st_ids out
+        cdef IdBuffer out = IdBuffer.__new__(IdBuffer)
         cdef st_encoder encoder
         cdef int64_t[2] span
         cdef st_status status
         cdef Scope scope
-        memset(&out, 0, sizeof(out))
         span[0], span[1] = 0, len(piece)
         self._init(&encoder, None, None)
         begin(&scope, NULL)
-        status = st_encoder_spans(&encoder, <const uint8_t *>PyBytes_AS_STRING(piece), span, 1, &out)
+        status = st_encoder_spans(&encoder, <const uint8_t *>PyBytes_AS_STRING(piece), span, 1, &out.ids)
         end_scope(&scope)
-        try:
-            check(&scope)
-            if not status and self.vocab.vocab.fragments:
-                status = st_vocab_spell(self.vocab.vocab, &out, 0)
-            if status:
-                fail(status, NULL, None, piece, NULL, 0, None)
-            return list_of(self.vocab, &out, 0, out.size)
-        finally:
-            st_ids_free(&out)
-            st_encoder_free(&encoder)
+        st_encoder_free(&encoder)
+        check(&scope)
+        if not status and self.vocab.vocab.fragments:
+            status = st_vocab_spell(self.vocab.vocab, &out.ids, 0)
+        if status:
+            fail(status, NULL, None, piece, NULL, 0, None)
+        return list_of(self.vocab, &out.ids, 0, out.ids.size)
 
     def encode_spans(self, bytes text not None, spans not None: _Data) -> _Ids:
         """Ids of text[a:b] for each row (a, b) of an int64 buffer, each encoded as one piece; a read-only uint32 array."""
@@ -393,7 +386,6 @@ cdef class CoreStream:
                 with nogil:
                     status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
             end_scope(&scope)
-        give_back(&text)
         if status:
             check(&scope)
             fail(status, &error, self.disallowed, alive, self.encoder.text.partial, self.encoder.text.partial_size, True)
@@ -438,19 +430,15 @@ cdef class CoreStream:
 
     def save(self) -> bytes:
         """The state as bytes; the caller adds version, checksum and what it belongs to."""
-        cdef st_bytes out
+        cdef Bytes out = Bytes.__new__(Bytes)
         cdef st_status status
-        memset(&out, 0, sizeof(out))
         self._enter()
-        try:
-            status = st_encoder_save(&self.encoder, &out)
-            if status:
-                raise MemoryError
-            high = b"" if self.high is None else self.high.encode("utf-8", "surrogatepass")
-            return bytes([len(high)]) + high + PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
-        finally:
-            st_flag_lower(&self.busy)
-            st_bytes_free(&out)
+        status = st_encoder_save(&self.encoder, &out.own)
+        high = b"" if self.high is None else self.high.encode("utf-8", "surrogatepass")
+        st_flag_lower(&self.busy)
+        if status:
+            raise MemoryError
+        return bytes([len(high)]) + high + bytes(out)
 
     def save_apart(self) -> bytes:
         """The state without the place in the text: the same wherever a text goes on in the same way."""

@@ -1,6 +1,5 @@
 """The stages before splitting, for encoders outside the core (`regex`, the GPU): text as checked bytes, special tokens found."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
@@ -11,41 +10,28 @@ from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.special cimport *
 from .csrc.stream cimport *
-from .text cimport Text, borrow_apart, ends_high, give_back
 from .matcher cimport Matcher
+from .memory cimport Items, bytes_in, memory_of
+from .text cimport Text, borrow_apart, ends_high
 
 from .text import join_surrogate
 
 
-cdef class Utf8:
-    """The UTF-8 of a str, or a buffer of bytes, as a buffer; without a copy where possible."""
+def utf8_of(source: _Text) -> memoryview:
+    """The UTF-8 of a str, or a buffer of bytes, as a memoryview; without a copy where possible."""
     cdef Text text
-    cdef object owner
-
-    def __cinit__(self, source: _Text):
-        self.owner = borrow_apart(source, &self.text)
-
-    def __dealloc__(self):
-        give_back(&self.text)
-
-    def __len__(self):
-        return <Py_ssize_t>self.text.n
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
+    alive = borrow_apart(source, &text)
+    return memoryview(memory_of(alive, text.data, text.n))
 
 
 def is_utf8(data not None: _Data) -> bool:
     """Whether all of a buffer of bytes is valid UTF-8."""
     cdef st_text_error error
-    cdef Py_buffer view
-    cdef size_t valid
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    cdef Items view = bytes_in(data)
+    cdef bint valid
     with nogil:
-        valid = st_text_check(<const uint8_t *>view.buf, <size_t>view.len, &error)
-    result = valid == <size_t>view.len
-    PyBuffer_Release(&view)
-    return result
+        valid = st_text_check(<const uint8_t *>view.data, <size_t>view.n, &error) == <size_t>view.n
+    return valid
 
 
 cdef class Gate:
@@ -84,24 +70,20 @@ cdef class Gate:
         cdef st_watch watch = self.watch
         cdef Text text
         alive = borrow_apart(chunk, &text)
-        try:
-            with nogil:
-                status = st_text_stage_take(&self.stage, text.data, text.n, text.flags & ST_FEED_TRUSTED, final, &segments,
-                                            &error.text)
-                if status == ST_INVALID_UTF8:
-                    error.offset = self.stage.offset - self.stage.partial_size + error.text.start
-                if status == ST_OK:
-                    status = st_watch_chunk(&watch, &self.stage, &segments, final, &error.offset, &error.id)
-            if status:
-                fail(status, &error, self.disallowed, alive, self.stage.partial, self.stage.partial_size, True)
-            result = self._text_of(&segments)
-            st_text_stage_commit(&self.stage, &segments, text.n)
-            self.watch = watch
-            if final:
-                self.reset()
-            return result
-        finally:
-            give_back(&text)
+        with nogil:
+            status = st_text_stage_take(&self.stage, text.data, text.n, text.flags & ST_FEED_TRUSTED, final, &segments, &error.text)
+            if status == ST_INVALID_UTF8:
+                error.offset = self.stage.offset - self.stage.partial_size + error.text.start
+            if status == ST_OK:
+                status = st_watch_chunk(&watch, &self.stage, &segments, final, &error.offset, &error.id)
+        if status:
+            fail(status, &error, self.disallowed, alive, self.stage.partial, self.stage.partial_size, True)
+        result = self._text_of(&segments)
+        st_text_stage_commit(&self.stage, &segments, text.n)
+        self.watch = watch
+        if final:
+            self.reset()
+        return result
 
     cdef bytes _text_of(self, const st_segments *segments):
         cdef bytes result = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(segments.joined_size + segments.n))

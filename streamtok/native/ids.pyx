@@ -12,7 +12,7 @@ import sys
 
 from .csrc.base cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .text cimport Items, items_of
+from .memory cimport Items, items_of
 from .vocab cimport Vocab
 
 import cython

@@ -1,7 +1,6 @@
 """Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see _batch.py."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
@@ -17,24 +16,13 @@ from .call_pool cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
+from .memory cimport Bytes, Items, bytes_in
 from .pattern cimport Pattern, pattern_of
 from .texts cimport Texts
-from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back, is_still
+from .text cimport is_still
 from .matcher cimport Matcher
 
 from ..errors import at_row, changed_text_error
-
-# What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
-cdef enum:
-    TEXT_COSTS = 64
-
-cdef class Held:
-    """A buffer that is released with this object."""
-    cdef Text text
-
-    def __dealloc__(self):
-        give_back(&self.text)
-
 
 cdef void work_on_job(void *job) noexcept nogil:
     st_job_work(<st_job *>job)
@@ -49,7 +37,7 @@ cdef class Job:
     cdef Coder coder
     cdef Matcher allowed, disallowed
     cdef object texts
-    cdef list owners
+    cdef Texts given
     cdef size_t units[2]  # bytes of UTF-8, characters of str
 
     def __cinit__(
@@ -57,7 +45,7 @@ cdef class Job:
         size_t least, bint counts_only=False,
     ):
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
-        self.texts, self.owners = texts, []
+        self.texts = texts
         st_job_init(&self.job, coder.vocab.vocab, coder.options.pattern,
                     <st_engine>coder.options.engine, <st_errors>coder.options.errors)
         self.job.allowed = allowed.special if allowed is not None else NULL
@@ -65,37 +53,21 @@ cdef class Job:
         if coder.normalizer is not None:
             self.job.normalizer = &coder.normalizer.normalizer
         self.job.counts_only = counts_only
-        cdef size_t count = len(texts), total, i = 0
-        cdef Texts lying = texts if isinstance(texts, Texts) else None
+        cdef Texts given = texts if isinstance(texts, Texts) else Texts(texts)
         cdef st_status status = ST_OK
         cdef Scope scope
-        cdef st_job_text *spans = <st_job_text *>st_malloc(count * sizeof(st_job_text))
-        if spans == NULL:
-            raise MemoryError
+        cdef Py_ssize_t i
+        self.given = given
+        for i in range(given.count):
+            self.units[given.entries[i].width != 0] += given.entries[i].n
+        if self.units[0] + self.units[1] < 2 * least:
+            return
+        if not counts_only:
+            self._reserve(&coder.expected)
         begin(&scope, NULL)
-        try:
-            for i in range(count):
-                if lying is None:
-                    self._hold(texts[i], &spans[i])
-                else:
-                    spans[i].text, spans[i].n = lying.entries[i].data, lying.entries[i].n
-                    spans[i].width = lying.entries[i].width
-                    spans[i].flags = ST_FEED_TRUSTED if spans[i].width else ST_FEED_SHARED if lying.entries[i].shared else 0
-                self.units[spans[i].width != 0] += spans[i].n
-                if st_go_on(TEXT_COSTS):
-                    break
-            check(&scope)
-            total = self.units[0] + self.units[1]
-            if total >= 2 * least:
-                if not counts_only:
-                    self._reserve(&coder.expected)
-                with nogil:
-                    status = st_job_plan(&self.job, spans, count, threads, least)
-        except Exception as error:
-            raise at_row(error, i)
-        finally:
-            end_scope(&scope)
-            st_free(spans)
+        with nogil:
+            status = st_job_plan(&self.job, given.entries, <size_t>given.count, threads, least)
+        end_scope(&scope)
         if status:
             check(&scope)
             raise MemoryError
@@ -106,25 +78,6 @@ cdef class Job:
     cdef void _reserve(self, const Expected *expected) noexcept:
         cdef size_t ids = ids_expected(expected, self.units[0], False) + ids_expected(expected, self.units[1], True)
         reserve(&self.job.out, ids, ids_at_most(self.units[0], False) + ids_at_most(self.units[1], True))
-
-    cdef int _hold(self, object source, st_job_text *span) except -1:
-        cdef Held held
-        cdef Text text
-        if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and st_code_points_has_tier():
-            span.text, span.n, span.width = PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source)
-            span.flags = ST_FEED_TRUSTED
-            self.owners.append(source)
-            return 0
-        owner = borrow(source, &text)
-        if PyBytes_CheckExact(source):  # the list keeps it, and it does not change
-            give_back(&text)
-        elif text.held:
-            held = Held.__new__(Held)
-            held.text = text
-            owner = held
-        self.owners.append(owner)
-        span.text, span.n, span.width, span.flags = text.data, text.n, 0, text.flags
-        return 0
 
     @property
     def share_count(self) -> int:
@@ -170,12 +123,9 @@ cdef class Job:
         """The ids of all texts as a read-only uint32 array. counts: a writable int64 buffer of zeros, one a text, which
         gets the number of ids of each."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
-        cdef Py_buffer view
         self._finish()
         if counts is not None:
-            PyObject_GetBuffer(counts, &view, PyBUF_WRITABLE)
-            st_job_add_counts(&self.job, <int64_t *>view.buf)
-            PyBuffer_Release(&view)
+            st_job_add_counts(&self.job, <int64_t *>bytes_in(counts, True).data)
         buffer.ids = self.job.out
         memset(&self.job.out, 0, sizeof(st_ids))
         trim(&buffer.ids)
@@ -214,10 +164,11 @@ def cuts(
     or the Pattern, or the name of one, that splits; None: nothing of the core, which gives no cuts. loose: loose cuts
     (csrc/threads/safe_cuts.h) instead, for a Coder that has them."""
     cdef st_cut_rules rules
-    cdef Py_buffer view
-    cdef size_t n, at, margin, found, ahead
+    cdef Items view = bytes_in(data)
+    cdef const uint8_t *text = <const uint8_t *>view.data
+    cdef size_t n = <size_t>view.n, at, margin, found, ahead
     cdef bint shared = not is_still(data)
-    cdef st_bytes buffer
+    cdef Bytes buffer = Bytes.__new__(Bytes)
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
@@ -227,23 +178,17 @@ def cuts(
     rules.normalizer, rules.loose = NULL, loose
     if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
         rules.normalizer = &(<Coder>by).normalizer.normalizer
-    margin = st_cut_margin(&rules)
-    memset(&buffer, 0, sizeof(buffer))
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    n, at, result = <size_t>view.len, margin, []
-    try:
-        while n > margin and n - margin > at:
-            ahead = at + size if n - margin - at > size else n - margin
-            if shared:
-                found = st_last_cut_of_copy(<const uint8_t *>view.buf, n, at, ahead, &rules, &buffer)
-            else:
-                found = st_last_cut(<const uint8_t *>view.buf, n, at, ahead, &rules)
-            if found:
-                result.append(found)
-            at = found if found and ahead < n - margin else ahead
-    finally:
-        PyBuffer_Release(&view)
-        st_bytes_free(&buffer)
+    at = margin = st_cut_margin(&rules)
+    result = []
+    while n > margin and n - margin > at:
+        ahead = at + size if n - margin - at > size else n - margin
+        if shared:
+            found = st_last_cut_of_copy(text, n, at, ahead, &rules, &buffer.own)
+        else:
+            found = st_last_cut(text, n, at, ahead, &rules)
+        if found:
+            result.append(found)
+        at = found if found and ahead < n - margin else ahead
     return result
 
 
@@ -257,16 +202,9 @@ def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data)
     """ids: a buffer of uint32, the ids of `text`, bytes that end at a loose cut. (how many of them, from the first on, stay
     whatever follows, and how many bytes of the text they have). None where that is not known: there the text was repaired, or
     tokens cut its characters everywhere."""
-    cdef Py_buffer numbers, view
-    cdef size_t count, n
-    PyObject_GetBuffer(ids, &numbers, PyBUF_SIMPLE)
-    try:
-        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
-        count, n = <size_t>numbers.len // sizeof(uint32_t), <size_t>view.len
-        known = st_certain_part(coder.vocab.vocab, <const uint32_t *>numbers.buf, &count, <const uint8_t *>view.buf, &n)
-        PyBuffer_Release(&view)
-    finally:
-        PyBuffer_Release(&numbers)
+    cdef Items numbers = bytes_in(ids), view = bytes_in(text)
+    cdef size_t count = <size_t>numbers.n // sizeof(uint32_t), n = <size_t>view.n
+    known = st_certain_part(coder.vocab.vocab, <const uint32_t *>numbers.data, &count, <const uint8_t *>view.data, &n)
     return (count, n) if known else None
 
 
@@ -274,13 +212,13 @@ def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data)
 
 cdef struct parts_found:
     const uint8_t *text
-    st_bytes out  # int64: where a part begins, its end or -1, an id or -1
+    st_bytes *out  # int64: where a part begins, its end or -1, an id or -1
 
 
 cdef st_status put_part(parts_found *found, int64_t start, int64_t end, int64_t token) noexcept nogil:
     cdef int64_t[3] part
     part[0], part[1], part[2] = start, end, token
-    return st_bytes_append(&found.out, <const uint8_t *>part, sizeof(part))
+    return st_bytes_append(found.out, <const uint8_t *>part, sizeof(part))
 
 
 cdef st_status part_text(void *context, const uint8_t *text, size_t n) noexcept nogil:
@@ -306,23 +244,20 @@ def parts(Matcher names not None, bytes text not None) -> list[tuple[int, int, i
     cdef Scope scope
     cdef st_status status
     cdef size_t n = len(text)
-    memset(&found, 0, sizeof(found))
+    cdef Bytes made = Bytes.__new__(Bytes)
     memset(&cutter, 0, sizeof(cutter))
     cutter.names = names.special
-    found.text = <const uint8_t *>PyBytes_AS_STRING(text)
+    found.text, found.out = <const uint8_t *>PyBytes_AS_STRING(text), &made.own
     sink.text, sink.end, sink.name, sink.context = part_text, part_end, part_name, &found
     begin(&scope, NULL)
     with nogil:
         status = st_cutter_feed(&cutter, found.text, n, 1, &sink)
     end_scope(&scope)
     st_cutter_free(&cutter)
-    try:
-        check(&scope)
-        if status:
-            raise MemoryError
-        numbers = memoryview(PyBytes_FromStringAndSize(<const char *>found.out.data, <Py_ssize_t>found.out.size)).cast("q")
-    finally:
-        st_bytes_free(&found.out)
+    check(&scope)
+    if status:
+        raise MemoryError
+    numbers = memoryview(bytes(made)).cast("q")
     starts = [*numbers[0::3].tolist(), n]
     return [(start, behind if token >= 0 else end, token if token >= 0 else None)
             for start, end, token, behind in zip(starts, numbers[1::3].tolist(), numbers[2::3].tolist(), starts[1:])]

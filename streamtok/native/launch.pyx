@@ -10,8 +10,9 @@ from libc.string cimport memcpy
 from .csrc.base cimport st_count_read
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
 from .normal cimport Normalizer
+from .memory cimport Items, items_of
 from .prepared cimport is_kept
-from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
+from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND
 from .workers cimport Batch, begin_copy, is_little
 
 cdef extern from *:

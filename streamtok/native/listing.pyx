@@ -2,11 +2,11 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memset
 
 from .csrc.base cimport *
 from .csrc.listing cimport *
 from .csrc.vocab cimport ST_NONE
+from .ids cimport IdBuffer
 from .interrupt cimport Scope, begin, check, end as end_scope
 
 
@@ -126,25 +126,21 @@ cdef class Listing:
         prefix: bytes of the right one that are not in what is made. ListError where it is malformed or names what is no token."""
         cdef st_span span
         cdef st_listing_fault fault
-        cdef st_ids merges
+        cdef IdBuffer merges = IdBuffer.__new__(IdBuffer)
         cdef st_status status
         cdef Scope scope
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
-        memset(&merges, 0, sizeof(merges))
         span.start, span.end = min(start, <size_t>len(text)), min(end, <size_t>len(text))
-        try:
-            begin(&scope, NULL)
-            with nogil:
-                status = st_listing_merges(&self.listing, data, span, prefix, &merges, &fault)
-            end_scope(&scope)
-            check(&scope)
-            if status == ST_BAD_LIST:
-                raise list_error(&fault)
-            if status:
-                raise MemoryError
-            return words_of(&merges)
-        finally:
-            st_ids_free(&merges)
+        begin(&scope, NULL)
+        with nogil:
+            status = st_listing_merges(&self.listing, data, span, prefix, &merges.ids, &fault)
+        end_scope(&scope)
+        check(&scope)
+        if status == ST_BAD_LIST:
+            raise list_error(&fault)
+        if status:
+            raise MemoryError
+        return words_of(&merges.ids)
 
 
 def read_real(bytes text not None) -> float:

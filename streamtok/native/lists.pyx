@@ -22,7 +22,7 @@ from .csrc.threads cimport *
 from .ids cimport list_of
 from .call_pool cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .text cimport Items, Numbers, items_of, numbers_of
+from .memory cimport Items, Numbers, items_of, numbers_of
 from .vocab cimport Vocab
 
 cdef extern from *:

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc.base cimport *
 from .csrc.special cimport *
-from .text cimport Items, items_of
+from .memory cimport Items, items_of
 from ..errors import VocabularyError
 
 

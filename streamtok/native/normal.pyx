@@ -10,7 +10,7 @@ from .csrc.base cimport *
 from .csrc.normal cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .pattern cimport Pattern
-from .text cimport Text, borrow, give_back
+from .text cimport Text, borrow
 
 import functools
 
@@ -404,7 +404,6 @@ cdef class NormalStream:
         with nogil:
             status = st_flow_feed(&self.flow, text.data, text.n, final)
         end_scope(&scope)
-        give_back(&text)
         if status:
             st_flow_roll_back(&self.flow, &marks)
             self.out[1].size = sources

@@ -1,6 +1,5 @@
 """The ids of a part of a long text as they lie in a file, in memory that the next part uses again; see files/parts.py."""
 
-from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
@@ -8,6 +7,7 @@ from .csrc.base cimport *
 from .encode cimport Coder
 from .ids cimport IdBuffer
 from .matcher cimport Matcher
+from .memory cimport Memory
 
 from .checksum import crc32
 
@@ -30,12 +30,11 @@ cdef void narrow(uint32_t *ids, size_t n) noexcept nogil:
         at += count
 
 
-cdef class Part:
+cdef class Part(Memory):
     """A buffer of the ids that encode() made last, in this machine's order. One thread at a time.
 
     count: of ids. crc: the CRC-32 of the bytes."""
     cdef IdBuffer buffer
-    cdef Py_ssize_t size
     cdef readonly size_t count
     cdef readonly uint32_t crc
 
@@ -44,17 +43,11 @@ cdef class Part:
 
     def encode(self, Coder coder not None, text not None: _Data, Matcher allowed, Matcher disallowed, int itemsize):
         """Encodes a whole text. itemsize: bytes of an id in the file, 4, or 2 where every id fits."""
-        self.buffer.ids.size, self.size = 0, 0
+        self.buffer.ids.size, self.n = 0, 0
         coder._encode(text, allowed, disallowed, &self.buffer.ids)
         self.count = self.buffer.ids.size
         if itemsize == 2:
             with nogil:
                 narrow(self.buffer.ids.data, self.count)
-        self.size = <Py_ssize_t>self.count * itemsize
+        self.data, self.n = self.buffer.ids.data, <Py_ssize_t>self.count * itemsize
         self.crc = crc32(self)
-
-    def __len__(self):
-        return self.size
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, self.buffer.ids.data, self.size, 1, flags)

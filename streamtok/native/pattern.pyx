@@ -9,7 +9,8 @@ from .csrc.text cimport *
 from .csrc.split cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check, end as end_scope
-from .text cimport Text, borrow_apart, give_back
+from .memory cimport Bytes
+from .text cimport Text, borrow_apart
 
 from .text import FAULTS
 from ..errors import invalid_utf8_error
@@ -128,7 +129,8 @@ cdef class Pattern:
         """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
         pattern drops is in none of them. Bytes have to be valid UTF-8."""
         cdef uint64_t ends[512]
-        cdef st_bytes out
+        cdef Bytes made = Bytes.__new__(Bytes)
+        cdef st_bytes *out = &made.own
         cdef st_scan scan
         cdef st_text_error error
         cdef st_status status = ST_OK
@@ -136,30 +138,25 @@ cdef class Pattern:
         cdef Text text
         cdef size_t used, at = 0, valid
         cdef int64_t open = 0
-        memset(&out, 0, sizeof(out))
         alive = borrow_apart(source, &text)
         st_scan_init(&scan)
         begin(&scope, NULL)
         with nogil:
             valid = text.n if text.flags & ST_FEED_TRUSTED else st_text_check(text.data, text.n, &error)
             while valid == text.n and at < text.n and status == ST_OK:
-                status = put_spans(&out, ends, st_scan_feed(self.pattern, &scan, text.data + at, text.n - at, &used, ends, 512), &open)
+                status = put_spans(out, ends, st_scan_feed(self.pattern, &scan, text.data + at, text.n - at, &used, ends, 512), &open)
                 at += used
                 if status == ST_OK:
                     status = st_go_on(used)
             if status == ST_OK and valid == text.n:
-                status = put_spans(&out, ends, st_scan_finish(self.pattern, &scan, ends), &open)
+                status = put_spans(out, ends, st_scan_finish(self.pattern, &scan, ends), &open)
         end_scope(&scope)
-        try:
-            check(&scope)
-            if status:
-                raise MemoryError
-            if valid != text.n:
-                raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
-            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
-        finally:
-            give_back(&text)
-            st_bytes_free(&out)
+        check(&scope)
+        if status:
+            raise MemoryError
+        if valid != text.n:
+            raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
+        return bytes(made)
 
     def image(self, uint64_t address=0) -> bytes:
         """The table as bytes for the kernels of the GPU, which must lie at that address, a multiple of 64. Empty: there is no

@@ -11,7 +11,7 @@ from libc.string cimport memcmp
 cimport cython
 from cython cimport critical_section
 
-from .text cimport Items, items_of
+from .memory cimport Items, items_of
 
 cdef enum:
     # What a block takes beside its text, ids and state; and a further one of the same parent: its place in a dict.

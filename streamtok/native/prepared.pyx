@@ -1,8 +1,6 @@
 """Texts that are normalized on the host, for a device that splits and merges."""
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memset
 
 from .csrc.base cimport *
 from .csrc.normal cimport st_normalizer_keeps
@@ -10,9 +8,10 @@ from .csrc.special cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
-from .normal cimport Normalizer
-from .text cimport Items, Numbers, Text, borrow, borrow_apart, give_back, items_of, numbers_of
 from .matcher cimport Matcher
+from .memory cimport Bytes, Items, Numbers, items_of, numbers_of
+from .normal cimport Normalizer
+from .text cimport Text, borrow, borrow_apart
 
 
 cdef bint is_utf8(const Text *text) noexcept nogil:
@@ -44,33 +43,24 @@ def prepared(source: _Text, Normalizer normalizer not None, Matcher allowed, Mat
 
     (normalized, parts): UTF-8, and for each part of it that lies in front of an allowed name or the end two int64, in this machine's
     order: where it ends, and the id of the name, -1 at the end. None: a text that is refused; encoding it raises the error."""
-    cdef st_bytes[2] out
+    cdef Bytes made = Bytes.__new__(Bytes), parts = Bytes.__new__(Bytes)
     cdef st_status status = ST_OK
     cdef Scope scope
     cdef Text text
     cdef bint refused
     cdef const st_special *names = allowed.special if allowed is not None else NULL
     cdef const st_special *others = disallowed.special if disallowed is not None else NULL
-    memset(out, 0, sizeof(out))
     alive = borrow_apart(source, &text)
     begin(&scope, NULL)
     with nogil:
         refused = not is_utf8(&text) or holds(&text, others)
         if not refused:
-            status = st_prepare(&normalizer.normalizer, names, text.data, text.n, &out[0], &out[1])
+            status = st_prepare(&normalizer.normalizer, names, text.data, text.n, &made.own, &parts.own)
     end_scope(&scope)
-    give_back(&text)
-    try:
-        check(&scope)
-        if status:
-            raise MemoryError
-        if refused:
-            return None
-        return (PyBytes_FromStringAndSize(<const char *>out[0].data, <Py_ssize_t>out[0].size),
-                PyBytes_FromStringAndSize(<const char *>out[1].data, <Py_ssize_t>out[1].size))
-    finally:
-        st_bytes_free(&out[0])
-        st_bytes_free(&out[1])
+    check(&scope)
+    if status:
+        raise MemoryError
+    return None if refused else (bytes(made), bytes(parts))
 
 
 def changed(
@@ -107,7 +97,4 @@ def has_names(bytes text not None, Matcher allowed, Matcher disallowed) -> bool:
     """Whether any name stands in UTF-8."""
     cdef Text given
     alive = borrow(text, &given)
-    try:
-        return (allowed is not None and holds(&given, allowed.special)) or (disallowed is not None and holds(&given, disallowed.special))
-    finally:
-        give_back(&given)
+    return (allowed is not None and holds(&given, allowed.special)) or (disallowed is not None and holds(&given, disallowed.special))

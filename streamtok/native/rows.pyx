@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from .csrc.base cimport *
 from .csrc.rows cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
-from .text cimport Items, Numbers, items_of, numbers_of
+from .memory cimport Items, Numbers, items_of, numbers_of
 
 BEST_FIT_LENGTH: int = ST_BEST_FIT_LENGTH
 

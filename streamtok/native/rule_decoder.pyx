@@ -4,13 +4,14 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from codecs import utf_8_decode
 
 from .csrc.base cimport *
 from .decode cimport Decoder
 from .ints cimport streamtok_small_int
+from .memory cimport Bytes
 from .text cimport decode_some
 
 cdef extern from "Python.h":
@@ -37,18 +38,10 @@ cdef Place place_at(Py_ssize_t begun, Py_ssize_t left, bytearray run, Py_ssize_t
     return at
 
 
-cdef class Text:
+cdef class Text(Bytes):
     """UTF-8 that grows."""
-    cdef st_bytes data
-
-    def __cinit__(self):
-        memset(&self.data, 0, sizeof(self.data))
-
-    def __dealloc__(self):
-        st_bytes_free(&self.data)
-
     cdef int add(self, const char *data, Py_ssize_t n) except -1:
-        if st_bytes_append(&self.data, data, <size_t>n):
+        if st_bytes_append(&self.own, data, <size_t>n):
             raise MemoryError
         return 0
 
@@ -68,7 +61,7 @@ cdef class Text:
         return self.add(PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
 
     cdef str text(self):
-        return PyUnicode_DecodeUTF8(<const char *>self.data.data, <Py_ssize_t>self.data.size, NULL)
+        return PyUnicode_DecodeUTF8(<const char *>self.own.data, <Py_ssize_t>self.own.size, NULL)
 
 
 cdef class RuleDecoderStream:

@@ -1,5 +1,4 @@
-from cpython.buffer cimport PyBuffer_Release
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 
 
 cdef extern from "Python.h":
@@ -9,19 +8,18 @@ cdef extern from "Python.h":
 
 
 cdef struct Text:
-    # Borrowed UTF-8: of a str, or of a buffer, which is then to be given back.
+    # Borrowed UTF-8: of a str, or of a buffer.
     const uint8_t *data
     size_t n
     int flags  # ST_FEED_TRUSTED where Python vouches for it, ST_FEED_SHARED where others may write to it meanwhile
-    bint held
-    Py_buffer buffer
 
 
 # Whether nobody can write to the bytes of a buffer. Text that may change while it is read must not reach the core as it is: what one
 # stage has checked would be something else for the next one.
 cdef bint is_still(object source) except -1
 
-# Fills `text`, and returns what must stay alive while it is used (surrogates are mended in a new str). The text may be shared.
+# Fills `text`, and returns what keeps it, and must stay alive while it is used (surrogates are mended in a new str). bytes() of what
+# is no str is for messages. The text may be shared.
 cdef object borrow(object source, Text *text)
 
 # The same, but what is shared is copied, and the UTF-8 of a str that is not ASCII is made in memory that lasts as long as what is
@@ -43,32 +41,8 @@ cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *buf
 cdef bint ends_high(str text) except -1
 
 
-cdef inline void give_back(Text *text) noexcept:
-    if text.held:
-        PyBuffer_Release(&text.buffer)
-
-
 # PyUnicode_DecodeUTF8Stateful, in steps where the text is long: signals are handled between them. used: NULL where the text ends.
 cdef object decode_some(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *used)
 
 # Between two steps of a long call that needs the GIL: the main thread, which handles signals, may be waiting for it.
 cdef int let_others_run() except -1
-
-# The items of a flat buffer of numbers, each of `size` bytes, held as long as this object. What Cython has for it (memoryviews)
-# takes 120 KB in each module.
-cdef class Items:
-    cdef Py_buffer view
-    cdef void *data
-    cdef Py_ssize_t n
-
-cdef Items items_of(object buffer, Py_ssize_t size, bint writable=?)
-
-# int64 of a buffer in memory of their own: what is checked of them stays true, whoever writes to the buffer.
-cdef class Numbers:
-    cdef int64_t *data
-    cdef Py_ssize_t n
-
-cdef Numbers numbers_of(object buffer)
-
-# Rows (a, b) of int64, copied. ValueError for the first that is no span of a text of n bytes.
-cdef Numbers spans_of(object spans, Py_ssize_t n)

@@ -1,17 +1,17 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
-cimport cython
-from cpython.buffer cimport PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize
+from cpython.buffer cimport PyObject_CheckBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.stream cimport ST_FEED_SHARED, ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, bytes_of, check, end as end_scope
+from .memory cimport Bytes, Items, Memory, bytes_in
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -39,68 +39,11 @@ FAULTS: dict[int, str] = {
 }
 
 
-@cython.no_gc_clear  # it would let go of the buffer without releasing it
-cdef class Items:
-    def __dealloc__(self):
-        PyBuffer_Release(&self.view)  # nothing, where none was got
-
-
-cdef Items items_of(object buffer, Py_ssize_t size, bint writable=False):
-    """ValueError: a buffer of other items, or of several dimensions."""
-    cdef Items items = Items.__new__(Items)
-    PyObject_GetBuffer(buffer, &items.view, PyBUF_ND | (PyBUF_WRITABLE if writable else 0))
-    if items.view.itemsize != size or items.view.ndim != 1:
-        raise ValueError(f"expected a row of items of {size} bytes, got {items.view.ndim} dimensions of {items.view.itemsize}")
-    items.data, items.n = items.view.buf, items.view.len // size
-    return items
-
-
-cdef class Numbers:
-    def __dealloc__(self):
-        st_free(self.data)
-
-
-cdef Numbers copy_of(const void *data, Py_ssize_t n):
-    cdef Numbers numbers = Numbers.__new__(Numbers)
-    numbers.data, numbers.n = <int64_t *>st_malloc(<size_t>(n + 1) * sizeof(int64_t)), n
-    if numbers.data == NULL:
-        raise MemoryError
-    memcpy(numbers.data, data, <size_t>n * sizeof(int64_t))
-    return numbers
-
-
-cdef Numbers numbers_of(object buffer):
-    """ValueError as items_of()."""
-    cdef Items items = items_of(buffer, sizeof(int64_t))
-    return copy_of(items.data, items.n)
-
-
-cdef Numbers spans_of(object spans, Py_ssize_t n):
-    cdef Py_buffer view
-    cdef Py_ssize_t i
-    PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
-    try:
-        rows = copy_of(view.buf, view.len // <Py_ssize_t>sizeof(int64_t))
-    finally:
-        PyBuffer_Release(&view)
-    for i in range(rows.n // 2):
-        if not 0 <= rows.data[2 * i] <= rows.data[2 * i + 1] <= n:
-            raise ValueError(f"span {i}, ({rows.data[2 * i]}, {rows.data[2 * i + 1]}), lies outside of a text of {n} bytes")
-    return rows
-
-
-cdef class OwnMemory:
+cdef class OwnMemory(Memory):
     """A writable buffer over another one that its only user does not write to while the core reads text in it: such text is not copied."""
-    cdef Py_buffer view
-
     def __cinit__(self, memory not None: _Data):
-        PyObject_GetBuffer(memory, &self.view, PyBUF_WRITABLE)
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.view)
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, self.view.buf, self.view.len, 0, flags)
+        cdef Items items = bytes_in(memory, True)
+        self.owner, self.data, self.n, self.is_writable = items, items.data, items.n, True
 
 
 cdef bint is_still(object source) except -1:
@@ -110,8 +53,8 @@ cdef bint is_still(object source) except -1:
 
 
 cdef object borrow(object source, Text *text):
+    cdef Items items
     cdef Py_ssize_t n
-    text.held = False
     if PyUnicode_Check(source):
         try:
             text.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(source, &n)
@@ -121,26 +64,15 @@ cdef object borrow(object source, Text *text):
         text.n = <size_t>n
         text.flags = ST_FEED_TRUSTED
         return source
+    if PyBytes_CheckExact(source):
+        text.data, text.n, text.flags = <const uint8_t *>PyBytes_AS_STRING(source), <size_t>PyBytes_GET_SIZE(source), 0
+        return source
     if not PyObject_CheckBuffer(source):
         raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(source).__name__}")
-    PyObject_GetBuffer(source, &text.buffer, PyBUF_SIMPLE)
-    text.held = True
-    text.data = <const uint8_t *>text.buffer.buf
-    text.n = <size_t>text.buffer.len
+    items = bytes_in(source)
+    text.data, text.n = <const uint8_t *>items.data, <size_t>items.n
     text.flags = 0 if is_still(source) else ST_FEED_SHARED
-    return source
-
-
-cdef class Utf8Copy:
-    """UTF-8 in memory of its own. bytes() of it, as of every object that borrow() returns, is for messages."""
-    cdef uint8_t *data
-    cdef size_t n
-
-    def __dealloc__(self):
-        st_free(self.data)
-
-    def __bytes__(self):
-        return PyBytes_FromStringAndSize(<const char *>self.data, <Py_ssize_t>self.n)
+    return items
 
 
 # Characters of a long str that become UTF-8 between two checks for signals.
@@ -174,7 +106,7 @@ cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *buf
     return size
 
 
-cdef int convert(str source, Utf8Copy utf8) except -1:
+cdef int convert(str source, st_bytes *utf8) except -1:
     """The UTF-8 of a str, of which there is room for all."""
     cdef Py_ssize_t n = len(source), at = 0
     cdef size_t size
@@ -182,8 +114,8 @@ cdef int convert(str source, Utf8Copy utf8) except -1:
     begin(&scope, NULL)
     try:
         while at < n:
-            size = next_slice(source, &at, STEP, utf8.data + utf8.n)
-            utf8.n += size
+            size = next_slice(source, &at, STEP, utf8.data + utf8.size)
+            utf8.size += size
             if st_go_on(size):
                 break
     finally:
@@ -194,14 +126,10 @@ cdef int convert(str source, Utf8Copy utf8) except -1:
 
 cdef object copied(Text *text):
     """Copies a text that is shared, and returns what keeps the copy."""
-    cdef Utf8Copy copy = Utf8Copy.__new__(Utf8Copy)
-    copy.data, copy.n = <uint8_t *>st_malloc(text.n + 1), text.n
-    if copy.data != NULL:
-        memcpy(copy.data, text.data, text.n)
-    give_back(text)
-    if copy.data == NULL:
+    cdef Bytes copy = Bytes.__new__(Bytes)
+    if st_bytes_reserve(&copy.own, text.n + 1) or st_bytes_append(&copy.own, text.data, text.n):
         raise MemoryError
-    text.data, text.flags, text.held = copy.data, 0, False
+    text.data, text.flags = copy.own.data, 0
     return copy
 
 
@@ -209,26 +137,23 @@ cdef object borrow_apart(object source, Text *text):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
         source = borrow(source, text)
         return copied(text) if text.flags & ST_FEED_SHARED else source
-    cdef Utf8Copy utf8 = Utf8Copy.__new__(Utf8Copy)
-    utf8.data = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(<size_t>len(source)))
-    if utf8.data == NULL:
+    cdef Bytes made = Bytes.__new__(Bytes)
+    cdef st_bytes *utf8 = &made.own
+    if st_bytes_reserve(utf8, ST_CODE_POINTS_ROOM(<size_t>len(source))):
         return borrow(source, text)
     convert(source, utf8)
-    text.data = <const uint8_t *>st_realloc(utf8.data, utf8.n)
-    if text.data == NULL:
-        text.data = utf8.data
-    utf8.data, text.n = <uint8_t *>text.data, utf8.n
-    text.flags, text.held = ST_FEED_TRUSTED, False
-    return utf8
+    text.data = <const uint8_t *>st_realloc(utf8.data, utf8.size)
+    if text.data != NULL:
+        utf8.data, utf8.capacity = <uint8_t *>text.data, utf8.size
+    text.data, text.n, text.flags = utf8.data, utf8.size, ST_FEED_TRUSTED
+    return made
 
 
 def to_utf8(text not None: _Text) -> bytes:
     """The UTF-8 of a str as bytes. Surrogates that make a pair become its character, lone ones U+FFFD."""
     cdef Text borrowed
     alive = borrow_apart(text, &borrowed)
-    result = bytes_of(borrowed.data, borrowed.n)
-    give_back(&borrowed)
-    return result
+    return bytes_of(borrowed.data, borrowed.n)
 
 
 # Bytes that become a str between two checks for signals.
@@ -298,18 +223,17 @@ cpdef str join(list parts: list[str]):
 
 cdef object borrow_short(object source, Text *text, uint8_t *buffer):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
-        source = borrow(source, text)
+        alive = borrow(source, text)
         if text.flags & ST_FEED_SHARED and text.n <= SHORT_ROOM:
             memcpy(buffer, text.data, text.n)
-            give_back(text)
-            text.data, text.flags, text.held = buffer, 0, False
-        return source
+            text.data, text.flags = buffer, 0
+        return alive
     if len(source) > SHORT_STR:
         return borrow_apart(source, text)
     text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), buffer)
     if text.n == ST_NOT_CONVERTED:
         return borrow(source, text)
-    text.data, text.flags, text.held = buffer, ST_FEED_TRUSTED, False
+    text.data, text.flags = buffer, ST_FEED_TRUSTED
     return source
 
 

@@ -2,15 +2,19 @@
 
 A text is bytes, or the characters of a str that is not ASCII: these become UTF-8 where they are wanted, straight from the str."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from .csrc.base cimport st_go_on
+from .csrc.stream cimport ST_FEED_TRUSTED
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
-from .text cimport Items, Numbers, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, is_still, items_of, numbers_of
+from .csrc.threads cimport st_job_text, st_job_text_slice
+from .interrupt cimport Scope, begin, check, end as end_scope
+from .memory cimport Items, Numbers, bytes_in, items_of, memory_of, numbers_of
+from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow
 from .workers cimport TASK_CONVERT, TASK_COPY, TASK_KNOWN, TASK_MEASURE, Batch, Group, Task, do_task, is_little
 
 from ..errors import at_row
@@ -19,6 +23,8 @@ from .text import mend_surrogates
 import sys
 
 cdef enum:
+    # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
+    TEXT_COSTS = 64
     # Characters, or bytes, of a task. A part of a longer text is one, and so is each short text.
     A_TASK = 1 << 18
     # Bytes and characters of the tasks that a thread does at a time.
@@ -41,85 +47,50 @@ cdef size_t most_bytes(unsigned width) noexcept:
     return 1 if width == 0 else 2 if width == 1 else width // 2 + 2
 
 
-cdef class Held:
-    """Buffers that are released with this object."""
-    cdef Py_buffer *views
-    cdef Py_ssize_t count
-
-    def __dealloc__(self):
-        for i in range(self.count):
-            PyBuffer_Release(&self.views[i])
-        PyMem_Free(self.views)
-
-    cdef Py_buffer *hold(self, object source, Py_ssize_t most) except NULL:
-        """The buffer of a source, one of `most` texts."""
-        if self.views == NULL:
-            self.views = <Py_buffer *>PyMem_Malloc(<size_t>most * sizeof(Py_buffer))
-            if self.views == NULL:
-                raise MemoryError
-        PyObject_GetBuffer(source, &self.views[self.count], PyBUF_SIMPLE)
-        self.count += 1
-        return &self.views[self.count - 1]
-
-
-cdef class Memory:
-    """A part of another object's memory, as a buffer."""
-    cdef object owner
-    cdef const uint8_t *data
-    cdef Py_ssize_t n
-
-    def __len__(self):
-        return self.n
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, <void *>self.data, self.n, 1, flags)
-
-
 cdef class Texts:
     """str and buffers of bytes, in order. trusted: all of it is certainly valid UTF-8. TypeError for anything else.
 
     texts[i] is a buffer of the UTF-8 of text i, made anew where it is a str that is not ASCII: for what is rare."""
-    def __cinit__(self, list texts: list[Any] | None = None):
-        cdef Py_ssize_t i
+    def __cinit__(self, texts: Iterable[Any] | None = None):
+        cdef Py_ssize_t i = 0
+        cdef Scope scope
+        cdef list held
         self.trusted = True
         if texts is None:
             return
-        texts = texts[:]  # the caller's list may change
-        held = Held()
-        self.owner = (texts, held)
-        self._allocate(len(texts))
+        self.owner = held = list(texts)  # the caller's list may change
+        self._allocate(len(held))
+        begin(&scope, NULL)
         try:
             for i in range(self.count):
-                self._take(i, texts[i], held)
+                held[i] = self._take(i, held[i])
+                if st_go_on(TEXT_COSTS):
+                    break
+            check(&scope)
         except Exception as error:
             raise at_row(error, i)
+        finally:
+            end_scope(&scope)
 
     cdef int _allocate(self, Py_ssize_t count) except -1:
-        self.entries = <Entry *>PyMem_Malloc(<size_t>(count + 1) * sizeof(Entry))
+        self.entries = <st_job_text *>PyMem_Malloc(<size_t>(count + 1) * sizeof(st_job_text))
         if self.entries == NULL:
             raise MemoryError
         self.count = count
         return 0
 
-    cdef int _take(self, Py_ssize_t i, object text, object held) except -1:
-        cdef Py_buffer *view
-        cdef Entry *entry = &self.entries[i]
-        entry.shared = False
+    cdef object _take(self, Py_ssize_t i, object text):
+        """Puts a text at place i, and returns what keeps it."""
+        cdef st_job_text *entry = &self.entries[i]
+        cdef Text given
         if PyUnicode_Check(text):
-            entry.data, entry.n = <const uint8_t *>PyUnicode_DATA(text), <size_t>len(text)
+            entry.text, entry.n, entry.flags = PyUnicode_DATA(text), <size_t>len(text), ST_FEED_TRUSTED
             entry.width = 0 if PyUnicode_IS_ASCII(text) else <unsigned>PyUnicode_KIND(text)
-            return 0
+            return text
         self.trusted = False
-        if PyBytes_CheckExact(text):
-            entry.data, entry.n = <const uint8_t *>PyBytes_AS_STRING(text), <size_t>PyBytes_GET_SIZE(text)
-        else:
-            try:
-                view = (<Held>held).hold(text, self.count)
-            except TypeError:
-                raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__}") from None
-            entry.data, entry.n, entry.shared = <const uint8_t *>view.buf, <size_t>view.len, not is_still(text)
-        entry.width = 0
-        return 0
+        text = borrow(text, &given)
+        entry.text, entry.n, entry.width, entry.flags = given.data, given.n, 0, given.flags
+        return text
 
     def __dealloc__(self):
         if not self.is_part:
@@ -135,19 +106,15 @@ cdef class Texts:
 
     def units(self, Py_ssize_t i, Py_ssize_t start, Py_ssize_t end) -> Any:
         """The UTF-8 of the bytes, or characters, start .. end - 1 of text i, as a buffer."""
-        cdef Entry *entry = &self.entries[i]
-        cdef Memory memory
-        cdef const uint8_t *data = entry.data + max(1, entry.width) * <size_t>start
-        cdef size_t n = <size_t>(end - start), size
-        if not entry.width:
-            memory = Memory.__new__(Memory)
-            memory.owner, memory.data, memory.n = self, data, end - start
-            return memory
-        size = st_code_points_size(data, n, entry.width)
+        cdef st_job_text text = st_job_text_slice(&self.entries[i], <size_t>start, <size_t>(end - start))
+        cdef size_t size
+        if not text.width:
+            return memory_of(self, text.text, text.n)
+        size = st_code_points_size(text.text, text.n, text.width)
         if size == ST_NOT_CONVERTED:
             raise HasSurrogates
         result = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
-        st_code_points_put(data, n, entry.width, <uint8_t *>PyBytes_AS_STRING(result))
+        st_code_points_put(text.text, text.n, text.width, <uint8_t *>PyBytes_AS_STRING(result))
         return result
 
     @property
@@ -196,7 +163,7 @@ cdef class Texts:
         cdef const int64_t *rows = numbers.data
         cdef Texts made = Texts.__new__(Texts)
         cdef Py_ssize_t i
-        cdef Entry *entry
+        cdef st_job_text *entry
         made.owner, made.trusted = self, self.trusted
         made._allocate(numbers.n // 3)
         for i in range(made.count):
@@ -205,9 +172,7 @@ cdef class Texts:
             entry = &self.entries[rows[3 * i]]
             if not 0 <= rows[3 * i + 1] <= rows[3 * i + 2] <= <int64_t>entry.n:
                 raise IndexError((rows[3 * i + 1], rows[3 * i + 2]))
-            made.entries[i].data = entry.data + max(1, entry.width) * <size_t>rows[3 * i + 1]
-            made.entries[i].n, made.entries[i].width = <size_t>(rows[3 * i + 2] - rows[3 * i + 1]), entry.width
-            made.entries[i].shared = entry.shared
+            made.entries[i] = st_job_text_slice(entry, <size_t>rows[3 * i + 1], <size_t>(rows[3 * i + 2] - rows[3 * i + 1]))
         return made
 
     def replaced(self, dict others: dict[int, bytes]) -> Texts:
@@ -220,7 +185,7 @@ cdef class Texts:
         for i, other in others.items():
             if not 0 <= i < self.count:
                 raise IndexError(i)
-            made.entries[i] = Entry(<const uint8_t *>PyBytes_AS_STRING(other), <size_t>PyBytes_GET_SIZE(other), 0, False)
+            made.entries[i] = st_job_text(PyBytes_AS_STRING(other), <size_t>PyBytes_GET_SIZE(other), 0, ST_FEED_TRUSTED)
         made.owner, made.trusted = (self, others.copy()), self.trusted
         return made
 
@@ -237,8 +202,8 @@ cdef class Texts:
         return made
 
     cdef object _str(self, Py_ssize_t i):
-        cdef Entry *entry = &self.entries[i]
-        data = PyBytes_FromStringAndSize(<const char *>entry.data, <Py_ssize_t>(entry.n * entry.width))
+        cdef st_job_text *entry = &self.entries[i]
+        data = PyBytes_FromStringAndSize(<const char *>entry.text, <Py_ssize_t>(entry.n * entry.width))
         return data.decode(f"utf-{8 * entry.width}-{sys.byteorder[0]}e", "surrogatepass")
 
 
@@ -284,13 +249,14 @@ cdef class Layout:
         PyMem_Free(self.tasks)
         PyMem_Free(self.groups)
 
-    cdef void _add(self, const Entry *entry, bint apart) noexcept:
+    cdef void _add(self, const st_job_text *entry, bint apart) noexcept:
         cdef size_t at = 0
+        cdef const uint8_t *data = <const uint8_t *>entry.text
         cdef Task *task
         if not self.has_characters and self.task_count and not apart:
             # Texts of a column stand one behind the other in memory: one copy takes many of them.
             task = &self.tasks[self.task_count - 1]
-            if task.source + task.n == entry.data and entry.n <= A_TASK - task.n:
+            if task.source + task.n == data and entry.n <= A_TASK - task.n:
                 task.n += entry.n
                 task.size = task.n
                 self.is_joined = self.is_joined or entry.n != 0
@@ -298,7 +264,7 @@ cdef class Layout:
         while at < entry.n:
             task = &self.tasks[self.task_count]
             self.task_count += 1
-            task.source, task.width = entry.data + max(1, entry.width) * at, entry.width
+            task.source, task.width = data + max(1, entry.width) * at, entry.width
             task.n = min(entry.n - at, <size_t>A_TASK)
             task.size = task.n
             at += task.n
@@ -375,19 +341,15 @@ cdef class Layout:
         """Writes all bytes, at once, or a Batch does it. buffer: a writable buffer of as many bytes or more; ValueError if it has
         less."""
         cdef size_t i, total = 0, work = 0
-        cdef Py_buffer view
-        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
-        try:
-            for i in range(self.task_count):
-                self.tasks[i].to, self.tasks[i].kind = <uint8_t *>view.buf + total, TASK_CONVERT if self.tasks[i].width else TASK_COPY
-                total += self.tasks[i].size
-                work += self.tasks[i].size * (CONVERTED if self.tasks[i].width else 1)
-            if total > <size_t>view.len:
-                raise ValueError(f"the buffer has {view.len} bytes, and the texts have {total}: give room for them")
-            self.buffer = buffer
-            return self._do(work)
-        finally:
-            PyBuffer_Release(&view)
+        cdef Items memory = bytes_in(buffer, True)
+        for i in range(self.task_count):
+            self.tasks[i].to, self.tasks[i].kind = <uint8_t *>memory.data + total, TASK_CONVERT if self.tasks[i].width else TASK_COPY
+            total += self.tasks[i].size
+            work += self.tasks[i].size * (CONVERTED if self.tasks[i].width else 1)
+        if total > <size_t>memory.n:
+            raise ValueError(f"the buffer has {memory.n} bytes, and the texts have {total}: give room for them")
+        self.buffer = buffer
+        return self._do(work)
 
     def count_blocks(self) -> int:
         """How many blocks of 64 bytes the texts take, each from one of its own on. Raises HasSurrogates."""
@@ -407,30 +369,25 @@ cdef class Layout:
             raise ValueError("texts are joined: make a Layout(texts, True)")
         cdef Numbers items = numbers_of(rows)
         cdef const int64_t *firsts = items.data
-        cdef size_t at = 0, block = 0, size, blocks = self.count_blocks(), room_for_rows = aligned(BLOCK * blocks + blocks)
+        cdef size_t at = 0, block = 0, size, blocks = self.count_blocks(), rows_at = aligned(BLOCK * blocks + blocks)
         cdef Py_ssize_t i, row = 0
-        cdef Py_buffer view
-        cdef uint8_t *to
-        cdef uint64_t *row_blocks
-        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
-        try:
-            if room_for_rows + sizeof(uint64_t) * <size_t>items.n > <size_t>view.len:
-                raise ValueError(f"the buffer has {view.len} bytes: give room for {blocks} blocks, their marks and {items.n} rows")
-            to, row_blocks = <uint8_t *>view.buf, <uint64_t *>(<uint8_t *>view.buf + room_for_rows)
-            for i in range(self.texts.count + 1):
-                while row < items.n and firsts[row] == i:
-                    row_blocks[row] = block
-                    row += 1
-                if i < self.texts.count:
-                    size = self._place(i, &at, to + BLOCK * block)
-                    mark(to + BLOCK * blocks + block, to + BLOCK * block, size)
-                    block += (size + BLOCK - 1) // BLOCK
-            if row < items.n:
-                raise IndexError(firsts[row])
-            self.buffer = buffer
-            return self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
-        finally:
-            PyBuffer_Release(&view)
+        cdef Items memory = bytes_in(buffer, True)
+        cdef uint8_t *to = <uint8_t *>memory.data
+        cdef uint64_t *row_blocks = <uint64_t *>(to + rows_at)
+        if rows_at + sizeof(uint64_t) * <size_t>items.n > <size_t>memory.n:
+            raise ValueError(f"the buffer has {memory.n} bytes: give room for {blocks} blocks, their marks and {items.n} rows")
+        for i in range(self.texts.count + 1):
+            while row < items.n and firsts[row] == i:
+                row_blocks[row] = block
+                row += 1
+            if i < self.texts.count:
+                size = self._place(i, &at, to + BLOCK * block)
+                mark(to + BLOCK * blocks + block, to + BLOCK * block, size)
+                block += (size + BLOCK - 1) // BLOCK
+        if row < items.n:
+            raise IndexError(firsts[row])
+        self.buffer = buffer
+        return self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
 
     cdef size_t _place(self, Py_ssize_t i, size_t *at, uint8_t *to) except? 0:
         """Makes the tasks of text i write it, and returns its size."""

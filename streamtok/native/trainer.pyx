@@ -1,6 +1,5 @@
 """Counting pieces and learning merges, as Python objects (csrc/train/count.h, csrc/train/trainer.h); see train.py."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -12,9 +11,10 @@ from .csrc.special cimport *
 from .csrc.train cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
-from .pattern cimport Pattern, pattern_of
-from .text cimport Numbers, Text, borrow_apart, give_back, spans_of
 from .matcher cimport Matcher
+from .memory cimport Bytes, Items, Numbers, bytes_in, spans_of
+from .pattern cimport Pattern, pattern_of
+from .text cimport Text, borrow_apart
 
 from .text import FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error
@@ -59,19 +59,14 @@ cdef class Counter:
 
     def count_all(self, list sources not None: list[_SomeText]):
         """Counts the pieces of many texts, each a str or a buffer of UTF-8 that splits independently of all other text."""
-        cdef size_t count = len(sources), held = 0
+        cdef size_t count = len(sources), i
         cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
         if texts == NULL:
             raise MemoryError
-        owners = []
         try:
-            for source in sources:
-                owners.append(borrow_apart(source, &texts[held]))
-                held += 1
+            owners = [borrow_apart(source, &texts[i]) for i, source in enumerate(sources)]
             self._count_texts(texts, count, owners)
         finally:
-            for k in range(held):
-                give_back(&texts[k])
             st_free(texts)
 
     cdef int _count_texts(self, const Text *texts, size_t count, list owners) except -1:
@@ -113,25 +108,17 @@ cdef class Counter:
     def add(self, data not None: _Data, starts not None: _Data, lengths not None: _Data, counts not None: _Data):
         """Adds pieces counted elsewhere: the bytes of each in `data` by where it starts (uint64) and its length (uint32),
         and its count (uint64). ValueError: that is not what the buffers hold."""
-        cdef Py_buffer views[4]
-        cdef st_status status = ST_BAD_STATE
-        cdef int held = 0
-        cdef size_t count
-        try:
-            for source in (data, starts, lengths, counts):
-                PyObject_GetBuffer(source, &views[held], PyBUF_SIMPLE)
-                held += 1
-            count = <size_t>views[2].len // 4
-            if views[1].len == <Py_ssize_t>(8 * count) and views[3].len == <Py_ssize_t>(8 * count):
-                self._enter()
-                with nogil:
-                    status = st_train_table_add_all(&self.counter.table, <const uint8_t *>views[0].buf,
-                                                    <size_t>views[0].len, <const uint64_t *>views[1].buf,
-                                                    <const uint32_t *>views[2].buf, <const uint64_t *>views[3].buf, count)
-                st_flag_lower(&self.busy)
-        finally:
-            for i in range(held):
-                PyBuffer_Release(&views[i])
+        cdef Items bytes_of = bytes_in(data), at = bytes_in(starts), sizes = bytes_in(lengths), times = bytes_in(counts)
+        cdef Py_ssize_t count = sizes.n // 4
+        cdef st_status status
+        if at.n != 8 * count or times.n != 8 * count:
+            check(ST_BAD_STATE)
+        self._enter()
+        with nogil:
+            status = st_train_table_add_all(&self.counter.table, <const uint8_t *>bytes_of.data, <size_t>bytes_of.n,
+                                            <const uint64_t *>at.data, <const uint32_t *>sizes.data, <const uint64_t *>times.data,
+                                            <size_t>count)
+        st_flag_lower(&self.busy)
         check(status)
 
     def write(self, size_t parts=1) -> list[builtins.bytes]:
@@ -141,38 +128,29 @@ cdef class Counter:
         cdef size_t i
         if not 0 < parts or parts & (parts - 1):
             raise ValueError(f"parts={parts} is no power of two")
-        buffers = <st_bytes *>st_malloc(parts * sizeof(st_bytes))
-        if buffers == NULL:
-            raise MemoryError
-        memset(buffers, 0, parts * sizeof(st_bytes))
-        result = []
-        try:
-            self._enter()
+        self._enter()
+        buffers = <st_bytes *>st_calloc(parts, sizeof(st_bytes))
+        status = ST_NO_MEMORY
+        if buffers != NULL:
             with nogil:
                 status = st_train_table_write(&self.counter.table, buffers, parts)
-            st_flag_lower(&self.busy)
+        st_flag_lower(&self.busy)
+        try:
             check(status)
-            for i in range(parts):
-                result.append(PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size))
-                st_bytes_free(&buffers[i])
+            return [PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size) for i in range(parts)]
         finally:
-            for i in range(parts):
+            for i in range(parts if buffers != NULL else 0):
                 st_bytes_free(&buffers[i])
             st_free(buffers)
-        return result
 
     def read(self, records not None: _Data):
         """Adds records that write() made. ValueError: they are damaged."""
         cdef st_status status
-        cdef Py_buffer view
-        PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
-        try:
-            self._enter()
-            with nogil:
-                status = st_train_table_read(&self.counter.table, <const uint8_t *>view.buf, <size_t>view.len)
-            st_flag_lower(&self.busy)
-        finally:
-            PyBuffer_Release(&view)
+        cdef Items view = bytes_in(records)
+        self._enter()
+        with nogil:
+            status = st_train_table_read(&self.counter.table, <const uint8_t *>view.data, <size_t>view.n)
+        st_flag_lower(&self.busy)
         check(status)
 
     def clear(self, bint trims=True):
@@ -251,27 +229,23 @@ cdef class Trainer:
         self._take(records, 1)
 
     cdef int _take(self, records, bint placing) except -1:
-        cdef st_status status
-        cdef Py_buffer view
-        PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
-        cdef const uint8_t *data = <const uint8_t *>view.buf
-        cdef size_t n = <size_t>view.len
-        try:
-            self._enter()
-            try:
-                if placing != self.laid_out:
-                    raise ValueError("records are measured before lay_out(), and placed behind it")
-                with nogil:
-                    if placing:
-                        status = st_train_text_place(&self.trainer.text, data, n)
-                    else:
-                        status = st_train_text_measure(&self.trainer.text, data, n)
-            finally:
-                st_flag_lower(&self.busy)
-        finally:
-            PyBuffer_Release(&view)
-        check(status)
-        return 0
+        cdef st_status status = ST_OK
+        cdef Items view = bytes_in(records)
+        cdef const uint8_t *data = <const uint8_t *>view.data
+        cdef size_t n = <size_t>view.n
+        cdef bint in_turn
+        self._enter()
+        in_turn = placing == self.laid_out
+        if in_turn:
+            with nogil:
+                if placing:
+                    status = st_train_text_place(&self.trainer.text, data, n)
+                else:
+                    status = st_train_text_measure(&self.trainer.text, data, n)
+        st_flag_lower(&self.busy)
+        if not in_turn:
+            raise ValueError("records are measured before lay_out(), and placed behind it")
+        return check(status)
 
     def lay_out(self):
         cdef st_status status
@@ -308,6 +282,13 @@ cdef class Trainer:
 
     # ---- what it has learned ----
 
+    cdef object _number(self, const uint64_t *number):
+        """A number that changes as it learns."""
+        self._enter()
+        result = number[0]
+        st_flag_lower(&self.busy)
+        return result
+
     @property
     def count(self) -> int:
         """Tokens, the 256 bytes included."""
@@ -319,25 +300,16 @@ cdef class Trainer:
     @property
     def last_count(self) -> int:
         """How often the pair of the last merge was seen."""
-        self._enter()
-        result = self.trainer.last_count
-        st_flag_lower(&self.busy)
-        return result
+        return self._number(&self.trainer.last_count)
 
     @property
     def least(self) -> int:
         """For begin(), when the state goes on elsewhere."""
-        self._enter()
-        result = self.trainer.index.least
-        st_flag_lower(&self.busy)
-        return result
+        return self._number(&self.trainer.index.least)
 
     @property
     def pieces(self) -> int:
-        self._enter()
-        result = self.trainer.text.pieces
-        st_flag_lower(&self.busy)
-        return result
+        return self._number(&self.trainer.text.pieces)
 
     @property
     def places(self) -> int:
@@ -350,10 +322,7 @@ cdef class Trainer:
     @property
     def searched(self) -> int:
         """Places looked at by searches of the whole text, for benchmarks."""
-        self._enter()
-        result = self.trainer.index.searched
-        st_flag_lower(&self.busy)
-        return result
+        return self._number(&self.trainer.index.searched)
 
     def token(self, size_t token) -> bytes:
         """The bytes of a token."""
@@ -391,21 +360,16 @@ cdef class Trainer:
 
     def take(self, pairs not None: _Data, uint64_t least, uint64_t last_count):
         """Merges that were learned elsewhere, as left << 32 | right in uint64, behind those that are known."""
-        cdef Py_buffer view
+        cdef Items view = bytes_in(pairs)
+        cdef const uint64_t *keys = <const uint64_t *>view.data
+        cdef Py_ssize_t i
         self._enter()
         try:
-            PyObject_GetBuffer(pairs, &view, PyBUF_SIMPLE)
-        except BaseException:
-            st_flag_lower(&self.busy)
-            raise
-        cdef const uint64_t *keys = <const uint64_t *>view.buf
-        try:
-            for i in range(<size_t>view.len // 8):
+            for i in range(view.n // 8):
                 self._add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
             self.trainer.index.least, self.trainer.last_count = least, last_count
         finally:
             st_flag_lower(&self.busy)
-            PyBuffer_Release(&view)
 
     def add_token(self, uint32_t left, uint32_t right):
         """The next token, as merge() gave it elsewhere. Before begin()."""
@@ -435,20 +399,13 @@ cdef class Trainer:
 
     def load(self, size_t start, data not None: _Data):
         """Puts back what save() gave."""
-        cdef Py_buffer view
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        cdef size_t n = <size_t>view.len // 4
-        try:
-            self._enter()
-            self._load(start, <const uint32_t *>view.buf, n)
-        finally:
-            PyBuffer_Release(&view)
-
-    cdef int _load(self, size_t start, const uint32_t *data, size_t n) except -1:
-        try:
-            if start > self.trainer.text.places or n > self.trainer.text.places - start:
-                raise ValueError("the saved text is longer than the pieces")
-            memcpy(self.trainer.text.tokens + start, data, 4 * n)
-        finally:
-            st_flag_lower(&self.busy)
-        return 0
+        cdef Items view = bytes_in(data)
+        cdef size_t n = <size_t>view.n // 4
+        cdef bint fits
+        self._enter()
+        fits = start <= self.trainer.text.places and n <= self.trainer.text.places - start
+        if fits:
+            memcpy(self.trainer.text.tokens + start, view.data, 4 * n)
+        st_flag_lower(&self.busy)
+        if not fits:
+            raise ValueError("the saved text is longer than the pieces")

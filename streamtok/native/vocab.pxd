@@ -3,6 +3,7 @@ from libc.stdint cimport uint32_t
 
 from .csrc.base cimport st_ids
 from .csrc.vocab cimport st_names, st_vocab
+from .memory cimport Items
 
 
 cdef class Vocab:
@@ -12,7 +13,7 @@ cdef class Vocab:
     cdef readonly dict special_tokens  #: dict[str, int]
     cdef PyObject **ints  # see list_of
     cdef size_t int_count
-    cdef Py_buffer image  # what `vocab` lies in, if it was not built here
+    cdef Items image  # what `vocab` lies in, if it was not built here
     # Of the file that the image is mapped from.
     cdef public str path  #: str | None
 

@@ -1,11 +1,9 @@
 """The vocabulary as a Python object; see encode.pyx for what encodes with it."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport uint8_t, uint32_t
@@ -22,6 +20,7 @@ from .csrc.lookup cimport *
 from .csrc.models cimport *
 from .model cimport model_of
 from .interrupt cimport Scope, begin, check, end as end_scope
+from .memory cimport Bytes, Items, bytes_in, memory_of
 from ..errors import VocabularyError
 
 
@@ -45,11 +44,9 @@ cdef bytes widened(object items, str what):
     cdef Py_ssize_t n = len(view), i
     result = PyBytes_FromStringAndSize(NULL, 4 * n)
     cdef uint32_t *wide = <uint32_t *>PyBytes_AS_STRING(result)
-    cdef Py_buffer buffer
-    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    cdef Items narrow = bytes_in(view)
     for i in range(n):
-        wide[i] = (<const uint8_t *>buffer.buf)[i]
-    PyBuffer_Release(&buffer)
+        wide[i] = (<const uint8_t *>narrow.data)[i]
     return result
 
 
@@ -135,14 +132,11 @@ cdef class Vocab:
 
     cdef _open(self, image, bint deep):
         cdef st_status status
-        cdef Py_buffer given
-        PyObject_GetBuffer(image, &given, PyBUF_SIMPLE)
-        cdef const uint8_t *data = <const uint8_t *>given.buf
-        cdef size_t n = <size_t>given.len
-        try:  # of what a memoryview is of: the garbage collector clears a memoryview while its buffer is in use
-            PyObject_GetBuffer(image.obj if isinstance(image, memoryview) else image, &self.image, PyBUF_SIMPLE)
-        finally:
-            PyBuffer_Release(&given)
+        cdef Items given = bytes_in(image)
+        cdef const uint8_t *data = <const uint8_t *>given.data
+        cdef size_t n = <size_t>given.n
+        # Of what a memoryview is of: the garbage collector clears a memoryview while its buffer is in use.
+        self.image = bytes_in(image.obj if isinstance(image, memoryview) else image)
         with nogil:
             if deep:
                 status = st_image_open_foreign(data, n, st_model_named, &self.vocab)
@@ -160,18 +154,14 @@ cdef class Vocab:
 
     def write_image(self, write: Callable[[memoryview], _T], bint whole_tokens=False) -> _T:
         """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made."""
-        cdef st_bytes out
+        cdef Bytes out = Bytes.__new__(Bytes)
         cdef st_status status
-        memset(&out, 0, sizeof(out))
-        try:
-            with nogil:
-                status = st_image_write(self.vocab, whole_tokens, &out)
-            if status:
-                raise MemoryError
-            with PyMemoryView_FromMemory(<char *>out.data, <Py_ssize_t>out.size, PyBUF_READ) as view:
-                return write(view)
-        finally:
-            st_bytes_free(&out)
+        with nogil:
+            status = st_image_write(self.vocab, whole_tokens, &out.own)
+        if status:
+            raise MemoryError
+        with memoryview(memory_of(out, out.own.data, out.own.size)) as view:
+            return write(view)
 
     def to_packed(self) -> tuple[bytes, bytes, bytes | None, bytes]:
         """(blob, lengths, ranks, splits) that make the same tokens again; no token has more than 255 bytes."""
@@ -228,8 +218,6 @@ cdef class Vocab:
             for i in range(self.int_count):
                 Py_XDECREF(self.ints[i])
             PyMem_Free(self.ints)
-        if self.image.buf != NULL:
-            PyBuffer_Release(&self.image)
 
     cdef _set_names(self, dict special_tokens, dict others):
         self.special_tokens = special_tokens

@@ -1,23 +1,18 @@
 """Lists of frequent words: unpacked, and chosen for a pattern and a vocabulary."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
 
 from .csrc.base cimport *
 from .csrc.split cimport *
 from .csrc.text cimport *
 from .csrc.vocab cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
+from .memory cimport Bytes
 from .pattern cimport Pattern
 from .vocab cimport Vocab
 
 from ..errors import VocabularyError
-
-
-cdef tuple bytes_of_both(const st_bytes *words, const st_bytes *lengths):
-    return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
-            PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
 
 
 def read_word_list(
@@ -25,7 +20,7 @@ def read_word_list(
 ) -> tuple[bytes, bytes]:
     """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
     cdef st_word_list packed
-    cdef st_bytes words, lengths
+    cdef Bytes words = Bytes.__new__(Bytes), lengths = Bytes.__new__(Bytes)
     cdef st_status status
     if not len(shared) == len(rest_lengths) == len(levels):
         raise VocabularyError("its lists are of different lengths")
@@ -34,19 +29,13 @@ def read_word_list(
     packed.rests = <const uint8_t *>PyBytes_AS_STRING(rests)
     packed.levels = <const uint8_t *>PyBytes_AS_STRING(levels)
     packed.count, packed.rest_size = len(levels), len(rests)
-    memset(&words, 0, sizeof(words))
-    memset(&lengths, 0, sizeof(lengths))
-    try:
-        with nogil:
-            status = st_word_list_read(&packed, shift, least, &words, &lengths)
-        if status == ST_BAD_WORDS:
-            raise VocabularyError(st_strerror(status).decode())
-        if status:
-            raise MemoryError
-        return bytes_of_both(&words, &lengths)
-    finally:
-        st_bytes_free(&words)
-        st_bytes_free(&lengths)
+    with nogil:
+        status = st_word_list_read(&packed, shift, least, &words.own, &lengths.own)
+    if status == ST_BAD_WORDS:
+        raise VocabularyError(st_strerror(status).decode())
+    if status:
+        raise MemoryError
+    return bytes(words), bytes(lengths)
 
 
 cdef st_status choose(const st_vocab *vocab, st_pattern pattern, const uint8_t *text, const uint8_t *sizes, size_t count,
@@ -83,7 +72,7 @@ def chosen_words(
 ) -> tuple[bytes, bytes]:
     """(words joined, a byte of length each) of the first `most` of the words, given alike, that the pattern gives as one piece
     and that are no token: what the argument `words` of Vocab takes to gain from it."""
-    cdef st_bytes found, sizes
+    cdef Bytes found = Bytes.__new__(Bytes), sizes = Bytes.__new__(Bytes)
     cdef st_status status
     cdef Scope scope
     cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(words)
@@ -91,17 +80,11 @@ def chosen_words(
     cdef size_t count = <size_t>len(lengths)
     if sum(lengths) != len(words):
         raise ValueError("the lengths are not those of the words")
-    memset(&found, 0, sizeof(found))
-    memset(&sizes, 0, sizeof(sizes))
-    try:
-        begin(&scope, NULL)
-        with nogil:
-            status = choose(vocab.vocab, pattern.pattern, text, of_each, count, most, &found, &sizes)
-        end_scope(&scope)
-        check(&scope)
-        if status:
-            raise MemoryError
-        return bytes_of_both(&found, &sizes)
-    finally:
-        st_bytes_free(&found)
-        st_bytes_free(&sizes)
+    begin(&scope, NULL)
+    with nogil:
+        status = choose(vocab.vocab, pattern.pattern, text, of_each, count, most, &found.own, &sizes.own)
+    end_scope(&scope)
+    check(&scope)
+    if status:
+        raise MemoryError
+    return bytes(found), bytes(sizes)

@@ -4,7 +4,6 @@ The caller hands a batch of work to them. It can ask whether the batch is done, 
 the work. The first batch starts the threads, and they end with the process. A forked process starts its own. call_pool.pyx has a pool
 for one call, and says why."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
@@ -12,8 +11,7 @@ from libc.string cimport memcpy, memset
 from .cores import cores
 from .csrc.base cimport st_acquire, st_replace
 from .csrc.text cimport st_code_points_put, st_code_points_size
-
-cimport cython
+from .memory cimport Items, bytes_in
 
 cdef extern from *:
     """
@@ -266,32 +264,16 @@ cdef class Batch:
                 finish(&self.work)
 
 
-@cython.no_gc_clear  # it would let go of the buffers without releasing them
 cdef class Stretches:
-    """Memory that is written, and the tasks for it: one for each large page."""
-    cdef Py_buffer target, source
-    cdef bint has_target, has_source
+    """The tasks for memory that is written: one for each large page."""
+    cdef object held  # what keeps the memory
     cdef Task *tasks
     cdef Group *groups
     cdef size_t count
 
     def __dealloc__(self):
-        if self.has_target:
-            PyBuffer_Release(&self.target)
-        if self.has_source:
-            PyBuffer_Release(&self.source)
         PyMem_Free(self.tasks)
         PyMem_Free(self.groups)
-
-    cdef int hold(self, object target, object source) except -1:
-        if source is not None:
-            PyObject_GetBuffer(source, &self.source, PyBUF_SIMPLE)
-            self.has_source = True
-        PyObject_GetBuffer(target, &self.target, PyBUF_WRITABLE)
-        self.has_target = True
-        if source is not None and self.target.len != self.source.len:
-            raise ValueError(f"the target has {self.target.len} bytes, and the source {self.source.len}: give as many")
-        return 0
 
     cdef int cut(self, uint8_t *target, const uint8_t *source, size_t n) except -1:
         """source: NULL where the target becomes zeros."""
@@ -312,33 +294,35 @@ cdef class Stretches:
         return 0
 
 
-cdef Batch begun(Stretches made, void *target, const void *source, size_t n):
+cdef Batch begun(object held, void *target, const void *source, size_t n):
     cdef Batch batch = Batch.__new__(Batch)
+    cdef Stretches made = Stretches.__new__(Stretches)
+    made.held = held
     made.cut(<uint8_t *>target, <const uint8_t *>source, n)
     batch.begin(made.groups, made.count, made)
     return batch
 
 
 cdef Batch begin_copy(void *target, const void *source, size_t n):
-    return begun(Stretches.__new__(Stretches), target, source, n)
+    return begun(None, target, source, n)
 
 
 def copy(target not None: _Data, source not None: _Data) -> Batch | None:
     """Copies one buffer of bytes to another one of its size: at once, and then the result is None; or a Batch does it. ValueError if
     the sizes differ."""
-    cdef Stretches made = Stretches.__new__(Stretches)
-    made.hold(target, source)
-    if is_little(<size_t>made.source.len):
-        memcpy(made.target.buf, made.source.buf, <size_t>made.source.len)
+    cdef Items read = bytes_in(source), written = bytes_in(target, True)
+    if written.n != read.n:
+        raise ValueError(f"the target has {written.n} bytes, and the source {read.n}: give as many")
+    if is_little(<size_t>read.n):
+        memcpy(written.data, read.data, <size_t>read.n)
         return None
-    return begun(made, made.target.buf, made.source.buf, <size_t>made.target.len)
+    return begun((read, written), written.data, read.data, <size_t>read.n)
 
 
 def clear(target not None: _Data) -> Batch:
     """Fills a buffer of bytes with zeros: a Batch does it."""
-    cdef Stretches made = Stretches.__new__(Stretches)
-    made.hold(target, None)
-    return begun(made, made.target.buf, NULL, <size_t>made.target.len)
+    cdef Items written = bytes_in(target, True)
+    return begun(written, written.data, NULL, <size_t>written.n)
 
 
 def thread_count() -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._checks import id_array
 from ..errors import shown
-from ..native.gate import Utf8
+from ..native.gate import utf8_of
 from .token_table import SPECIAL, UNKNOWN
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def complete(enc: Encoding, by_bytes: TokensByBytes, ids: Sequence[int] | TokenI
     special = np.flatnonzero(np.isin(row, list(enc._special_token_values)))
     first = int(special[-1]) + 1 if len(special) else 0  # behind a special token a text begins
     given = enc._bytes_of(row[first:])
-    data = given + bytes(Utf8(text))
+    data = given + bytes(utf8_of(text))
     begin = _valid_from(data, len(given))
     final = np.asarray(enc._coder.stream(enc._plain, None, True).feed(data[begin:]))
     ends = begin + np.cumsum(enc._token_lengths[final])

@@ -5,14 +5,10 @@ A mark is the state that a stream has there: it decides the ids of the text that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .._offsets import border_from
 from ..native.encode import CoreStream
-from ..native.gate import Utf8
-
-if TYPE_CHECKING:
-    from .._protocols import Text
 
 STEP = 4096
 """Bytes between two marks. A change encodes about so many. A mark takes some 250 bytes, 6 % of the text."""
@@ -88,8 +84,3 @@ def stream_at(stream: Any, state: bytes, at: int) -> Any:
         loaded = stream.load(state)
     assert loaded, "a stream takes the states that it has saved"
     return stream
-
-
-def utf8_of(text: Text) -> memoryview:
-    """The bytes of a text, without a copy where they are there already. Surrogates are taken as encode() takes them."""
-    return memoryview(Utf8(text)).cast("B")

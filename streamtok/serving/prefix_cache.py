@@ -13,6 +13,7 @@ from .._checks import checked
 from .._offsets import border_before
 from .._stream import in_template
 from ..errors import shown
+from ..native.gate import utf8_of
 from ..native.ids import joined, listed
 from ..native.prefixes import Block, PrefixTree
 from . import marks
@@ -147,7 +148,7 @@ class PrefixCache:
     def _ids(self, text: Text, allowed: AllowedSpecial, disallowed: DisallowedSpecial, salt: str | bytes | None) -> Ids:
         enc, names = self.encoding, self.encoding._matchers_for(allowed, disallowed)
         salt = self._salt if salt is None else _bytes_of_salt(salt)
-        data = marks.utf8_of(text)
+        data = utf8_of(text)
         if len(data) < marks.STEP:
             return enc._coder.encode_array(data, *names)
         key = (salt, *names)

@@ -15,9 +15,10 @@ import numpy as np
 from .._offsets import border_before, is_border, plain_sizes, shared_names
 from ..errors import shown
 from ..native.encode import CoreStream
+from ..native.gate import utf8_of
 from ..native.ids import alike
 from ..native.steps import Alone, at_once
-from .marks import Mark, Run, state_of, stream_at, utf8_of
+from .marks import Mark, Run, state_of, stream_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,6 @@ cdef extern from "text/str_to_utf8.h" nogil:
     size_t ST_NOT_CONVERTED
     size_t ST_CODE_POINTS_ROOM(size_t n)
     size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
-    bint st_code_points_has_tier()
 
 
 cdef extern from "text/str_exact.h" nogil:

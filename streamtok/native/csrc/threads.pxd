@@ -30,6 +30,7 @@ cdef extern from "threads/job_text.h" nogil:
         size_t n
         unsigned width
         int flags
+    st_job_text st_job_text_slice(const st_job_text *whole, size_t start, size_t n)
 
 
 cdef extern from "threads/job.h" nogil:
