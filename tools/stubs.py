@@ -108,8 +108,8 @@ def attributes(line: str) -> list[str]:
 
 
 def body(source: str, declared: dict[str, list[str]], bases: set[str]) -> list[str]:
-    """The lines of a stub, behind its imports. declared: of each class of the .pxd, its attributes; bases: classes that others
-    inherit."""
+    """The lines of a stub, behind its imports. declared: of each class of the .pxd, its attributes; bases: classes that
+    others inherit."""
     lines = re.sub(r'(?s)""".*?"""', "", source).splitlines()
     out: list[str] = []
     before: list[str] = []  # decorators of what follows, or "#:" where its stub was said
