@@ -32,11 +32,11 @@ def check_apart(outputs: Iterable[str], sources: Iterable[tuple[str, str | int |
                 )
 
 
-def files_of(target: str) -> tuple[str, str, str, str, str]:
+def files_of(target: str) -> tuple[str, str, str, str, str, str]:
     """The files written for an output: itself, its unfinished form, the journal, and of the unfinished form where
-    documents end and what is carried along."""
+    documents end and the passthrough columns, these also under the name that earlier releases gave them."""
     partial = f"{target}.partial"
-    return target, partial, f"{target}.journal", f"{partial}.ends", f"{partial}.carried"
+    return target, partial, f"{target}.journal", f"{partial}.ends", f"{partial}.passthrough", f"{partial}.carried"
 
 
 def _keys(where: str | int) -> list[Any]:

@@ -28,7 +28,7 @@ _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is no
 
 class IdSink:
     """The unfinished output of one run: ids in `<target>.partial`, where documents end in `<target>.partial.ends` and
-    passthrough columns in `<target>.partial.carried`, if these are wanted.
+    passthrough columns in `<target>.partial.passthrough`, if these are wanted.
 
     `append` takes ids as they come, `sync` puts them on the disk, `finish` makes the target of them. Until then
     the target is as it was before.
@@ -46,7 +46,7 @@ class IdSink:
         """dtype: one of `format`. index: whether the ends of documents are kept in `<target>.ends`. keeps_pages: the
         ids stay in the system's cache, because they are read again soon. passthrough: its columns."""
         self.target = target
-        _, self.partial, _, ends, carried = files_of(target)
+        _, self.partial, _, ends, columns, columns_before = files_of(target)
         self.format, self.dtype_name = format, dtype
         # An int32 has the bytes of the same uint32: no id is larger.
         self.dtype = STORED["uint32" if dtype == "int32" else dtype]
@@ -59,10 +59,13 @@ class IdSink:
         self._used = 0
         self._data = Growing(self.partial, target, format.header_bytes, keeps_pages)
         self._ends = EndsFile(ends, target) if wants_ends else None
-        self._passthrough = None if passthrough is None else PassthroughFile(carried, target, passthrough)
+        self._passthrough = None
+        if passthrough is not None:
+            self._passthrough = PassthroughFile(columns, target, passthrough, columns_before)
         self._all: list[Growing] = [each for each in (self._data, self._ends, self._passthrough) if each is not None]
         # What a run of another kind may have left.
-        self._unused = [*([ends] if self._ends is None else []), *([carried] if self._passthrough is None else [])]
+        self._unused = [*([ends] if self._ends is None else []), *([columns] if self._passthrough is None else [])]
+        self._unused.append(columns_before)
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
 
     @property

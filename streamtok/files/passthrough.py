@@ -1,7 +1,7 @@
 """Passthrough columns: the other values of a row or of a JSON object, written beside its ids in formats with columns.
 
 Of tables they keep their Arrow types. Of JSON the type is what the caller states, or what all values have in common,
-which is known at the end: until then `<dst>.partial.carried` holds the values as they came.
+which is known at the end: until then `<dst>.partial.passthrough` holds the values as they came.
 """
 
 from __future__ import annotations

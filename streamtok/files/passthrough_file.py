@@ -1,4 +1,4 @@
-"""The unfinished file of passthrough columns, `<dst>.partial.carried`, and what a format reads of it at the end.
+"""The unfinished file of passthrough columns, `<dst>.partial.passthrough`, and what a format reads of it at the end.
 
 Each block of the file is a size (uint64), the kinds of JSON values in each column (uint16), and a stream of Arrow's.
 Where blocks begin depends on how the text was cut and on where a run was resumed. What is read of them at the end
@@ -7,6 +7,7 @@ does not: rows are joined anew.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import disk
 from .arrow_package import pyarrow
 from .growing import Growing, State
 from .passthrough import Passthrough, converted
@@ -25,12 +27,18 @@ _ROW_BYTES = 16  # of a row and column without values of its own, as row_bytes()
 class PassthroughFile(Growing):
     """Where passthrough columns are kept while a run lasts. One thread calls append() and flush()."""
 
-    def __init__(self, path: str, target: str, passthrough: Passthrough) -> None:
+    def __init__(self, path: str, target: str, passthrough: Passthrough, path_before: str) -> None:
+        """path_before: where earlier releases kept them. A file there is one to go on from, and gets the name of now."""
         super().__init__(path, target)
-        self.passthrough = passthrough
+        self.passthrough, self._path_before = passthrough, path_before
         self._waiting: list[Any] = []
         self._kinds: tuple[int, ...] = ()  # of those
         self._held = 0
+
+    def open(self) -> None:
+        if os.path.lexists(self._path_before) and not os.path.lexists(self.path):
+            disk.rename(self._path_before, self.path)
+        super().open()
 
     def append(self, batch: Any, kinds: tuple[int, ...]) -> None:
         """Take the next rows, a record batch; kinds: of the values of JSON in each column (passthrough.py)."""
@@ -99,7 +107,7 @@ class PassthroughFile(Growing):
 
 @dataclass(frozen=True)
 class PassthroughColumns:
-    """Carried columns at the end of a run.
+    """Passthrough columns at the end of a run.
 
     Attributes:
         names: of the columns.
@@ -134,7 +142,7 @@ class PassthroughRows:
             if not self._held or self._done == len(self._held[0]):
                 self._held, self._done = next(self._batches, []), 0
                 if not self._held:
-                    raise ValueError("there are fewer carried rows than documents: another program changed them")
+                    raise ValueError("there are fewer passthrough rows than documents: another program changed them")
                 continue
             rest = [column[self._done : self._done + most_rows - rows] for column in self._held]
             sizes = np.cumsum(sum(map(row_bytes, rest))) + used

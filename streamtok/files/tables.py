@@ -266,8 +266,8 @@ class OpenTable(Closing):
             first = max(0, self._skip - row)
             batch = batch[first:] if first else batch
             carry, schema = self._source.carry, batch.schema
-            carried = [plain(batch.column(schema.get_field_index(name))) for name in carry]
-            made = pyarrow().record_batch(carried, names=list(carry)) if carry else None
+            columns = [plain(batch.column(schema.get_field_index(name))) for name in carry]
+            made = pyarrow().record_batch(columns, names=list(carry)) if carry else None
             yield Batch(column_of(batch.column(schema.get_field_index(self._source.column))), row + first, made)
 
 

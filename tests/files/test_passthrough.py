@@ -331,6 +331,26 @@ def test_kills_at_random_moments_end_in_the_same_bytes(enc, monkeypatch):
         assert contents(dst) == whole
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_columns_that_an_earlier_release_left_are_gone_on_from(enc, is_first):
+    """It kept them under another name; a file of this name that another run left is removed."""
+    json_lines(random.Random(3), 30)
+    how = {"carry": list(VALUES), "journal_bytes": 1500, "chunk_size": 500}
+    encode_file(enc, "a.jsonl", "whole.parquet", **how)
+
+    def crash(progress):
+        if progress.ids > 100:
+            raise Crash
+
+    with pytest.raises(Crash):
+        encode_file(enc, "a.jsonl", "o.parquet", progress=crash, **how)
+    os.rename("o.parquet.partial.passthrough", "o.parquet.partial.carried")
+    made = encode_file(enc, "a.jsonl", "o.parquet", resume=not is_first, **how)
+    assert bool(made.resumed_ids) != is_first
+    assert contents("o.parquet") == contents("whole.parquet")
+    assert sorted(os.listdir()) == ["a.jsonl", "o.parquet", "whole.parquet"]
+
+
 def test_numbers_beyond_64_bits_among_small_ones_are_no_long_ones():
     assert passthrough._kinds([1, 2**70]) == passthrough.INT | passthrough.OTHER
     assert passthrough._kinds([1, 2**60]) == passthrough.INT | passthrough.LONG
