@@ -19,10 +19,13 @@ from .bundled import builder, mapped
 from .errors import shown
 from .registry import ENCODING_CONSTRUCTORS, _Bundled
 
+SUFFIXES = (".json", ".model", ".tiktoken", ".gguf", ".stm", ".txt")
+"""Of files of models: a name that ends so is a path."""
+
 
 def is_path(name: str) -> bool:
     """Whether a name is a path of a model: it has the form of one, or there is a folder of that name."""
-    return "/" in name or os.sep in name or name.endswith((".json", ".tiktoken")) or os.path.isdir(name)
+    return "/" in name or os.sep in name or name.endswith(SUFFIXES) or os.path.isdir(name)
 
 
 def vocabularies(names: Iterable[str] = ()) -> list[str]:

@@ -28,8 +28,8 @@ st_status st_sort_by_key(uint32_t *order, const uint32_t *keys, size_t n)
         sorted++;
     if (sorted >= n)
         return st_go_on(n);
-    uint32_t *const room = st_malloc(n * sizeof *room), *from = order, *to = room;
-    if (!room)
+    uint32_t *const buffer = st_malloc(n * sizeof *buffer), *from = order, *to = buffer;
+    if (!buffer)
         return ST_NO_MEMORY;
     for (unsigned shift = 0; shift < 32; shift += 8) { /* a byte of the key at a time, the lowest first */
         if (!count_bytes(places, keys, n, shift))
@@ -42,6 +42,6 @@ st_status st_sort_by_key(uint32_t *order, const uint32_t *keys, size_t n)
     }
     if (from != order)
         memcpy(order, from, n * sizeof *order);
-    st_free(room);
+    st_free(buffer);
     return st_go_on(8 * n);
 }

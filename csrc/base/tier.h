@@ -55,7 +55,7 @@ typedef struct st_tier_row {
     /* cut/cuts.h, merge/words.h */
     size_t (*cuts_of_pieces)(const struct st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
                              uint32_t *spans, size_t *pieces);
-    void (*merge_words)(const struct st_vocab *vocab, const struct st_cuts *cuts, struct st_word *words, size_t count, void *room);
+    void (*merge_words)(const struct st_vocab *vocab, const struct st_cuts *cuts, struct st_word *words, size_t count, void *buffer);
 
     /* lookup/first_look.h */
     size_t (*add_pieces)(struct st_spans *s, const struct st_hot *hot, const uint8_t *text, size_t readable, size_t at,

@@ -57,11 +57,11 @@ static inline uint32_t char_at(const uint8_t *text, size_t size, size_t n)
     return four >> (32 - 8 * size);
 }
 
-static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
+static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t most)
 {
     size_t count = 0, at = *from, border = at + st_utf8_size(text[at]);
     uint32_t left = char_at(text + at, border - at, n - at);
-    while (border < n && count < room) {
+    while (border < n && count < most) {
         if ((left | text[border]) < 0x80) { /* no token holds a part of either */
             const uint32_t ascii = text[border];
             borders[count] = (uint32_t)border;
@@ -85,15 +85,15 @@ static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, si
 /* Bytes of text between two calls of st_go_on. */
 #define STEP ((size_t)1 << 16)
 
-size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
+size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t most)
 {
     size_t count = 0;
     for (;;) {
         size_t until = n - *from > STEP ? *from + STEP : n;
         while (until < n && st_utf8_is_continuation(text[until]))
             until++;
-        count += find(cuts, text, until, from, borders + count, room - count);
-        if (until == n || count == room || st_go_on(STEP))
+        count += find(cuts, text, until, from, borders + count, most - count);
+        if (until == n || count == most || st_go_on(STEP))
             return count;
     }
 }

@@ -25,9 +25,9 @@ st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables);
 /* The cuts if they were built already, else NULL. */
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
 
-/* Finds the cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border. Writes at most `room` of them,
+/* Finds the cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border. Writes at most `most` of them,
  * returns how many, and moves *from to the last border that it looked at. */
-size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
+size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t most);
 
 /* Bytes of a STRETCH: the text that a tier with vectors cuts at once. */
 #define ST_CUT_STRETCH 256

@@ -73,19 +73,19 @@ st_status st_decoder_pass(const uint8_t *text, size_t n, int final, st_decoder *
 }
 
 /* The bytes of ids; of one id where they lie in the vocabulary. */
-static st_status bytes_of(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *room,
+static st_status bytes_of(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *buffer,
                           const uint8_t **bytes, size_t *n)
 {
-    *n = room->size = 0;
+    *n = buffer->size = 0;
     for (size_t i = 0; i < count; i++) {
         *bytes = st_decode_one(vocab, names, ids[i], n);
         if (!*bytes)
             return ST_UNKNOWN_TOKEN;
         if (count > 1)
-            ST_TRY(st_bytes_append(room, *bytes, *n));
+            ST_TRY(st_bytes_append(buffer, *bytes, *n));
     }
     if (count > 1)
-        *bytes = room->data, *n = room->size;
+        *bytes = buffer->data, *n = buffer->size;
     return ST_OK;
 }
 

@@ -285,39 +285,39 @@ uint32_t st_listing_number(const st_listing *l, const uint8_t *text, size_t n)
 typedef struct block {
     size_t count;
     const uint8_t *from[TOGETHER]; /* where each begins in the file */
-    size_t ends[2 * TOGETHER];     /* in `room`, of the left and of the right part of each */
+    size_t ends[2 * TOGETHER];     /* in `buffer`, of the left and of the right part of each */
     size_t prefix;                 /* bytes of the right part that are not in what is made */
-    st_bytes room, joined;
+    st_bytes buffer, joined;
 } block;
 
-/* Reads one merge: appends its two tokens to the room; *half is where the first one ends. */
-static st_status read_merge(st_json *json, st_bytes *room, size_t *half)
+/* Reads one merge: appends its two tokens to the buffer; *half is where the first one ends. */
+static st_status read_merge(st_json *json, st_bytes *buffer, size_t *half)
 {
     const uint8_t *blank;
-    const size_t before = room->size;
+    const size_t before = buffer->size;
     if (st_json_take(json, '[')) {
-        ST_TRY(st_json_string(json, room));
-        *half = room->size;
+        ST_TRY(st_json_string(json, buffer));
+        *half = buffer->size;
         if (!json->fault && !st_json_take(json, ','))
             json->fault = "a merge is not made of two tokens";
         if (!json->fault)
-            ST_TRY(st_json_string(json, room));
+            ST_TRY(st_json_string(json, buffer));
         if (!json->fault && !st_json_take(json, ']'))
             json->fault = "a merge is not made of two tokens";
         return ST_OK;
     }
-    ST_TRY(st_json_string(json, room));
+    ST_TRY(st_json_string(json, buffer));
     if (json->fault)
         return ST_OK;
-    uint8_t *start = room->data + before;
-    const size_t n = room->size - before;
+    uint8_t *start = buffer->data + before;
+    const size_t n = buffer->size - before;
     blank = n ? memchr(start, ' ', n) : NULL;
-    *half = blank ? (size_t)(blank - room->data) : before;
-    if (!blank || memchr(blank + 1, ' ', room->size - *half - 1)) {
+    *half = blank ? (size_t)(blank - buffer->data) : before;
+    if (!blank || memchr(blank + 1, ' ', buffer->size - *half - 1)) {
         json->fault = "a merge is not two tokens with a blank between them";
         return ST_OK;
     }
-    memmove(room->data + *half, room->data + *half + 1, --room->size - *half);
+    memmove(buffer->data + *half, buffer->data + *half + 1, --buffer->size - *half);
     return ST_OK;
 }
 
@@ -328,8 +328,8 @@ static st_status made_without_prefix(const st_listing *l, block *b, st_span left
     if (right.end - right.start < b->prefix)
         return ST_OK;
     b->joined.size = 0;
-    ST_TRY(st_bytes_append(&b->joined, b->room.data + left.start, left.end - left.start));
-    ST_TRY(st_bytes_append(&b->joined, b->room.data + right.start + b->prefix, right.end - right.start - b->prefix));
+    ST_TRY(st_bytes_append(&b->joined, b->buffer.data + left.start, left.end - left.start));
+    ST_TRY(st_bytes_append(&b->joined, b->buffer.data + right.start + b->prefix, right.end - right.start - b->prefix));
     *made = st_listing_number(l, b->joined.data, b->joined.size);
     return ST_OK;
 }
@@ -338,9 +338,9 @@ static st_status made_without_prefix(const st_listing *l, block *b, st_span left
 static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *merges)
 {
     uint64_t hashes[3 * TOGETHER];
-    const uint8_t *at = b->room.data;
+    const uint8_t *at = b->buffer.data;
     for (size_t i = 0; i < b->count; i++) {
-        const uint8_t *half = b->room.data + b->ends[2 * i], *end = b->room.data + b->ends[2 * i + 1];
+        const uint8_t *half = b->buffer.data + b->ends[2 * i], *end = b->buffer.data + b->ends[2 * i + 1];
         hashes[3 * i] = st_hash_bytes(at, (size_t)(half - at));
         hashes[3 * i + 1] = st_hash_bytes(half, (size_t)(end - half));
         hashes[3 * i + 2] = st_hash_bytes(at, (size_t)(end - at));
@@ -349,13 +349,13 @@ static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *m
         at = end;
     }
     ST_TRY(st_ids_reserve(merges, 3 * b->count));
-    at = b->room.data;
+    at = b->buffer.data;
     for (size_t i = 0; i < b->count; i++) {
-        const uint8_t *half = b->room.data + b->ends[2 * i], *end = b->room.data + b->ends[2 * i + 1];
+        const uint8_t *half = b->buffer.data + b->ends[2 * i], *end = b->buffer.data + b->ends[2 * i + 1];
         const uint32_t left = number_of(l, hashes[3 * i], at, (size_t)(half - at));
         const uint32_t right = number_of(l, hashes[3 * i + 1], half, (size_t)(end - half));
         uint32_t made = number_of(l, hashes[3 * i + 2], at, (size_t)(end - at));
-        const size_t from = (size_t)(at - b->room.data);
+        const size_t from = (size_t)(at - b->buffer.data);
         if (b->prefix)
             ST_TRY(made_without_prefix(l, b, (st_span){from, b->ends[2 * i]}, (st_span){b->ends[2 * i], b->ends[2 * i + 1]}, &made));
         if (left == UINT32_MAX || right == UINT32_MAX || made == UINT32_MAX) {
@@ -368,7 +368,7 @@ static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *m
         merges->data[merges->size++] = made;
         at = end;
     }
-    b->count = b->room.size = 0;
+    b->count = b->buffer.size = 0;
     return ST_OK;
 }
 
@@ -381,9 +381,9 @@ static st_status read_merges(const st_listing *l, st_json *json, block *b, st_id
     while (more) {
         const uint8_t *from = json->at;
         ST_TRY(st_go_on(ENTRY_COSTS));
-        ST_TRY(read_merge(json, &b->room, &b->ends[2 * b->count]));
+        ST_TRY(read_merge(json, &b->buffer, &b->ends[2 * b->count]));
         b->from[b->count] = from;
-        b->ends[2 * b->count + 1] = b->room.size;
+        b->ends[2 * b->count + 1] = b->buffer.size;
         more = !json->fault && !st_json_take(json, ']');
         if (!json->fault)
             b->count++;
@@ -411,12 +411,12 @@ st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_span sp
     if (!b)
         return ST_NO_MEMORY;
     b->prefix = prefix;
-    st_status status = st_bytes_reserve(&b->room, 1); /* so that it is never NULL */
+    st_status status = st_bytes_reserve(&b->buffer, 1); /* so that it is never NULL */
     if (!status)
         status = st_bytes_reserve(&b->joined, 1);
     if (!status)
         status = read_merges(l, &json, b, merges);
-    st_bytes_free(&b->room);
+    st_bytes_free(&b->buffer);
     st_bytes_free(&b->joined);
     st_free(b);
     if (status)

@@ -24,7 +24,7 @@ typedef struct st_two_found {
 } st_two_found;
 
 /* The stage merge_words (base/tier.h) gives the tokens of one or more words by merging alone: of valid UTF-8, 1 <= n <=
- * ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM bytes of any content, where
+ * ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). buffer: ST_WORDS_ROOM bytes of any content, where
  * AVX-512 has its lanes: too much for the stack of a small thread. */
 #define ST_WORDS_ROOM ((size_t)112 << 10)
 

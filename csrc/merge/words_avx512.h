@@ -329,7 +329,7 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
 
 #define LINE 64 /* bytes of a line of the cache */
 
-/* What lies in the room. */
+/* What lies in the buffer. */
 typedef struct lanes {
     slab slab;
     group groups[GROUPS];
@@ -363,9 +363,9 @@ static void merge_slab(const st_pairs *pairs, slab *s, group *groups)
  * and 0.5 each; from eight on, it is the same or the lanes win. */
 #define FEW_WORDS 6
 
-static void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
+static void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *buffer)
 {
-    lanes *l = (lanes *)(void *)((char *)room + (0 - (uintptr_t)room) % LINE);
+    lanes *l = (lanes *)(void *)((char *)buffer + (0 - (uintptr_t)buffer) % LINE);
     if (count <= FEW_WORDS) {
         st_shorten_words_avx2(v, cuts, words, count, 0);
         return;

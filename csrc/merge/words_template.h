@@ -215,8 +215,8 @@ ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word
     }
 }
 
-static void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
+static void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *buffer)
 {
-    (void)room;
+    (void)buffer;
     merge_until(v, cuts, words, count, 0);
 }

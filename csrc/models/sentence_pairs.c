@@ -27,14 +27,14 @@ typedef struct candidate {
 } candidate;
 
 typedef struct pairs_scratch {
-    st_bytes room; /* n symbols, and 3n candidates: n at the start, and two for each of the fewer than n merges */
+    st_bytes buffer; /* n symbols, and 3n candidates: n at the start, and two for each of the fewer than n merges */
     st_ids tokens;
 } pairs_scratch;
 
 static void release(void *scratch)
 {
     pairs_scratch *s = scratch;
-    st_bytes_free(&s->room);
+    st_bytes_free(&s->buffer);
     st_ids_free(&s->tokens);
 }
 
@@ -142,11 +142,11 @@ static void join(merging *m, candidate c)
 static st_status begin(merging *m, pairs_scratch *s)
 {
     const size_t size = sizeof(symbol) + 3 * sizeof(candidate);
-    s->room.size = 0;
+    s->buffer.size = 0;
     if (m->n > SIZE_MAX / 8 / size)
         return ST_NO_MEMORY;
-    ST_TRY(st_bytes_reserve(&s->room, m->n * size));
-    m->heap = (candidate *)(void *)s->room.data;
+    ST_TRY(st_bytes_reserve(&s->buffer, m->n * size));
+    m->heap = (candidate *)(void *)s->buffer.data;
     m->symbols = (symbol *)(void *)(m->heap + 3 * m->n);
     for (size_t at = 0, previous = 0, next; at < m->n; previous = at, at = next) {
         next = at + st_utf8_size(m->text[at]);

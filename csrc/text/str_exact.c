@@ -88,13 +88,13 @@ static size_t convert_one_by_one(const uint8_t *from, size_t n, unsigned width, 
 void st_code_points_put(const void *characters, size_t n, unsigned width, uint8_t *to)
 {
     const uint8_t *from = characters;
-    uint8_t room[ST_CODE_POINTS_ROOM(CONVERTED)];
+    uint8_t buffer[ST_CODE_POINTS_ROOM(CONVERTED)];
     while (n) {
         const size_t some = n < CONVERTED ? n : CONVERTED;
-        size_t size = st_code_points(from, some, width, room);
+        size_t size = st_code_points(from, some, width, buffer);
         if (size == ST_NOT_CONVERTED)
-            size = convert_one_by_one(from, some, width, room);
-        memcpy(to, room, size);
+            size = convert_one_by_one(from, some, width, buffer);
+        memcpy(to, buffer, size);
         to += size;
         from += some * width;
         n -= some;

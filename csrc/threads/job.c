@@ -44,11 +44,11 @@ static int drops_at_once(const st_job *job)
 /* Work of a slice besides its bytes, in the unit of st_go_on (base/interrupt.h). */
 #define SLICE_COSTS 256
 
-static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)
+static int encode_share(st_job *job, st_encoder *encoder, st_bytes *buffer, st_job_share *share, st_ids *ids)
 {
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_slice *slice = &job->slices[i];
-        st_status status = st_job_text_encode(&slice->span, encoder, drops_at_once(job), room, ids, &slice->ids);
+        st_status status = st_job_text_encode(&slice->span, encoder, drops_at_once(job), buffer, ids, &slice->ids);
         if (!status)
             status = st_go_on(SLICE_COSTS);
         if (status) {
@@ -59,7 +59,7 @@ static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job
     return 1;
 }
 
-static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *room, size_t index)
+static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *buffer, size_t index)
 {
     st_job_share *share = &job->shares[index];
     st_ids *ids = st_job_take_buffer(job);
@@ -67,7 +67,7 @@ static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *room, size
         st_job_fail(job, share, share->first, ST_NO_MEMORY);
         return;
     }
-    if (!encode_share(job, encoder, room, share, ids) || drops_at_once(job)) {
+    if (!encode_share(job, encoder, buffer, share, ids) || drops_at_once(job)) {
         st_job_give_buffer(job, ids);
         return;
     }
@@ -79,7 +79,7 @@ static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *room, size
 void st_job_work(st_job *job)
 {
     st_encoder encoder;
-    st_bytes room = {NULL, 0, 0};
+    st_bytes buffer = {NULL, 0, 0};
     st_encoder_init(&encoder, job->vocab, job->pattern);
     encoder.engine = job->engine;
     encoder.text.errors = job->errors;
@@ -90,12 +90,12 @@ void st_job_work(st_job *job)
         size_t index = (size_t)(st_count_add(&job->next, 1) - 1);
         if (index >= job->share_count)
             break;
-        work_on_share(job, &encoder, &room, index);
+        work_on_share(job, &encoder, &buffer, index);
     }
     if (encoder.workspace)
         st_workspace_return(job->vocab, encoder.workspace);
     st_encoder_free(&encoder);
-    st_bytes_free(&room);
+    st_bytes_free(&buffer);
     if (!drops_at_once(job) && !st_count_read(&job->stopped)) { /* help those that still encode */
         st_job_place(job);
         st_job_copy(job, job->share_count, job->share_count);

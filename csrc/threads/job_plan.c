@@ -7,7 +7,7 @@
 
 typedef struct planner {
     st_job *job;
-    size_t slice_room, share_room;
+    size_t slice_capacity, share_capacity;
     size_t left, wanted, size; /* bytes or characters: not in a share yet; wanted in a share; in the open share */
     size_t threads, least;
     st_bytes text; /* UTF-8 of the characters among which a cut is searched */
@@ -27,14 +27,14 @@ static void choose_size(planner *p)
 static st_status close_share(planner *p)
 {
     st_job *job = p->job;
-    if (job->share_count + 2 > p->share_room) {
-        size_t room = p->share_room * 2 + 16;
-        st_job_share *shares = st_realloc(job->shares, room * sizeof *shares);
+    if (job->share_count + 2 > p->share_capacity) {
+        size_t capacity = p->share_capacity * 2 + 16;
+        st_job_share *shares = st_realloc(job->shares, capacity * sizeof *shares);
         if (!shares)
             return ST_NO_MEMORY;
-        memset(shares + p->share_room, 0, (room - p->share_room) * sizeof *shares);
+        memset(shares + p->share_capacity, 0, (capacity - p->share_capacity) * sizeof *shares);
         job->shares = shares;
-        p->share_room = room;
+        p->share_capacity = capacity;
     }
     job->shares[++job->share_count].first = job->slice_count;
     p->left -= p->size;
@@ -47,13 +47,13 @@ static st_status close_share(planner *p)
 static st_status add_slice(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end, int loose)
 {
     st_job *job = p->job;
-    if (job->slice_count == p->slice_room) {
-        size_t room = p->slice_room * 2 + 16;
-        st_job_slice *slices = st_realloc(job->slices, room * sizeof *slices);
+    if (job->slice_count == p->slice_capacity) {
+        size_t capacity = p->slice_capacity * 2 + 16;
+        st_job_slice *slices = st_realloc(job->slices, capacity * sizeof *slices);
         if (!slices)
             return ST_NO_MEMORY;
         job->slices = slices;
-        p->slice_room = room;
+        p->slice_capacity = capacity;
     }
     job->slices[job->slice_count++] = (st_job_slice){st_job_text_slice(whole, start, end - start), source, 0, loose};
     job->seams += (size_t)loose;

@@ -11,15 +11,15 @@
 #define FIRST_CUT_REACH ((size_t)1 << 8)
 #define CUT_REACH ((size_t)1 << 12)
 
-/* The UTF-8 of a few characters, in `room`. */
-static st_status convert(const st_job_text *s, st_bytes *room)
+/* The UTF-8 of a few characters, in `buffer`. */
+static st_status convert(const st_job_text *s, st_bytes *buffer)
 {
-    room->size = 0;
-    ST_TRY(st_bytes_reserve(room, ST_CODE_POINTS_ROOM(s->n)));
-    const size_t size = st_code_points(s->text, s->n, s->width, room->data);
+    buffer->size = 0;
+    ST_TRY(st_bytes_reserve(buffer, ST_CODE_POINTS_ROOM(s->n)));
+    const size_t size = st_code_points(s->text, s->n, s->width, buffer->data);
     if (size == ST_NOT_CONVERTED)
         return ST_INVALID_UTF8;
-    room->size = size;
+    buffer->size = size;
     return ST_OK;
 }
 
@@ -42,16 +42,16 @@ static size_t end_of_characters(const uint8_t *text, size_t count)
 
 /* The last cut in the `reach` characters up to `until`. They are converted with st_cut_margin characters on both sides, which have
  * at least as many bytes. */
-static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t until, const st_cut_rules *rules, st_bytes *room)
+static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t until, const st_cut_rules *rules, st_bytes *buffer)
 {
     const size_t margin = st_cut_margin(rules), from = until - reach, before = from < margin ? from : margin;
     const size_t behind = whole->n - until < margin ? whole->n - until : margin, first = from - before;
     const st_job_text slice = st_job_text_slice(whole, first, before + reach + behind);
-    if (margin > 2 * CUT_REACH || convert(&slice, room)) /* names so long leave no place for a cut */
+    if (margin > 2 * CUT_REACH || convert(&slice, buffer)) /* names so long leave no place for a cut */
         return 0;
-    const size_t found = st_last_cut(room->data, room->size, end_of_characters(room->data, before),
-                                     end_of_characters(room->data, before + reach), rules);
-    return found ? first + count_characters(room->data, found) : 0;
+    const size_t found = st_last_cut(buffer->data, buffer->size, end_of_characters(buffer->data, before),
+                                     end_of_characters(buffer->data, before + reach), rules);
+    return found ? first + count_characters(buffer->data, found) : 0;
 }
 
 /* The first border between characters at or behind `at`. Where bytes are shared, about there. */
@@ -63,33 +63,33 @@ static size_t border_behind(const st_job_text *whole, size_t at)
     return at;
 }
 
-static size_t last_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
+static size_t last_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *buffer)
 {
     if (whole->flags & ST_FEED_SHARED)
-        return st_last_cut_of_copy(whole->text, whole->n, from, until, rules, room);
+        return st_last_cut_of_copy(whole->text, whole->n, from, until, rules, buffer);
     if (!whole->width)
         return st_last_cut(whole->text, whole->n, from, until, rules);
     const size_t most = until - from < CUT_REACH ? until - from : CUT_REACH;
-    const size_t found = most > FIRST_CUT_REACH ? cut_in_characters(whole, FIRST_CUT_REACH, until, rules, room) : 0;
-    return found ? found : cut_in_characters(whole, most, until, rules, room);
+    const size_t found = most > FIRST_CUT_REACH ? cut_in_characters(whole, FIRST_CUT_REACH, until, rules, buffer) : 0;
+    return found ? found : cut_in_characters(whole, most, until, rules, buffer);
 }
 
-static size_t loose_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
+static size_t loose_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *buffer)
 {
     st_cut_rules loose = *rules;
     loose.loose = 1;
-    return last_cut(whole, from, until, &loose, room);
+    return last_cut(whole, from, until, &loose, buffer);
 }
 
-size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *room)
+size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *buffer)
 {
     const int may_be_loose = *loose;
     while (whole->n - start > wanted + wanted / 2) {
         const size_t from = start + wanted / 2, until = start + wanted;
-        size_t found = last_cut(whole, from, until, rules, room);
+        size_t found = last_cut(whole, from, until, rules, buffer);
         *loose = !found && may_be_loose;
         if (*loose)
-            found = loose_cut(whole, from, until, rules, room);
+            found = loose_cut(whole, from, until, rules, buffer);
         if (found)
             return found;
         if (st_go_on(wanted / 8))
@@ -110,7 +110,7 @@ static st_status feed(const uint8_t *text, size_t n, int flags, st_encoder *enco
     return ST_OK;
 }
 
-st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids, size_t *count)
+st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *buffer, st_ids *ids, size_t *count)
 {
     st_feed_error error;
     const size_t before = ids->size;
@@ -125,9 +125,9 @@ st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int coun
     do {
         end = s->n - at < STRETCH ? s->n : at + STRETCH;
         const st_job_text stretch = st_job_text_slice(s, at, end - at);
-        ST_TRY(convert(&stretch, room));
+        ST_TRY(convert(&stretch, buffer));
         const int flags = ST_FEED_TRUSTED | (end == s->n ? ST_FEED_FINAL : 0);
-        ST_TRY(feed(room->data, room->size, flags, encoder, counts_only, ids, count));
+        ST_TRY(feed(buffer->data, buffer->size, flags, encoder, counts_only, ids, count));
         at = end;
     } while (at < s->n);
     return ST_OK;

@@ -22,12 +22,12 @@ static inline st_job_text st_job_text_slice(const st_job_text *whole, size_t sta
 
 /* The place where the text may be cut (safe_cuts.h) about `wanted` units behind `from`, or the next one farther away; 0 if there
  * is none, or only a tiny rest would be left. *loose: whether to take a loose cut where there is no other; receives whether it is
- * one. `room`: memory that is kept between calls. */
-size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *room);
+ * one. `buffer`: memory that is kept between calls. */
+size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *buffer);
 
 /* Appends the ids of the text and adds their number to *count. If they are only counted, `ids` is scratch.
  * ST_INVALID_UTF8 for characters: one of them is a surrogate. */
-st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids,
+st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *buffer, st_ids *ids,
                              size_t *count);
 
 #endif

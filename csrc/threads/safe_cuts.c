@@ -177,7 +177,7 @@ size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, con
     return found ? found : cut_in_raw(text, n, look_from(from, until, ST_CUT_REACH, margin + 4), end, from, until, rules);
 }
 
-size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
+size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *buffer)
 {
     const size_t margin = st_cut_margin(rules) + LOOK_BACK; /* more than a cut must be away from the ends of a part */
     if (longest_name(rules) > LONGEST_NAME || from >= until)
@@ -185,9 +185,9 @@ size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t un
     const size_t start = look_from(from, until, ST_CUT_REACH, margin), end = n - until > margin ? until + margin : n;
     if (start && from < start + margin)
         from = start + margin;
-    room->size = 0;
-    if (from >= until || st_bytes_append(room, text + start, end - start))
+    buffer->size = 0;
+    if (from >= until || st_bytes_append(buffer, text + start, end - start))
         return 0;
-    const size_t found = st_last_cut(room->data, room->size, from - start, until - start, rules);
+    const size_t found = st_last_cut(buffer->data, buffer->size, from - start, until - start, rules);
     return found ? start + found : 0;
 }

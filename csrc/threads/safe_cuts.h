@@ -39,9 +39,9 @@ typedef struct st_cut_rules {
  * If text[0..n) is a part of a longer text, `from` and `until` must be st_cut_margin away from its ends. */
 size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules);
 
-/* The same for a text that others may change meanwhile: the part that is searched is copied first, to `room`, which is kept between
+/* The same for a text that others may change meanwhile: the part that is searched is copied first, to `buffer`, which is kept between
  * calls. 0 also without memory. */
-size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room);
+size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *buffer);
 
 /* The distance of a cut from the ends of a part of a longer text, in bytes. */
 size_t st_cut_margin(const st_cut_rules *rules);

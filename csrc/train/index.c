@@ -209,15 +209,15 @@ static int by_count(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* Raises `least` until all lists together have at most `room` places, but not so far that no pair is left. */
-static st_status raise_least(st_train_index *index, size_t room)
+/* Raises `least` until all lists together have at most `capacity` places, but not so far that no pair is left. */
+static st_status raise_least(st_train_index *index, size_t capacity)
 {
     level *levels = st_malloc(index->pairs.count * sizeof *levels);
     size_t count = 0, fitting = 0;
     uint64_t places = 0;
     if (!levels)
         return ST_NO_MEMORY;
-    for (size_t i = 0; i < index->pairs.room; i++)
+    for (size_t i = 0; i < index->pairs.capacity; i++)
         if (index->pairs.entries[i].key != ST_TRAIN_NO_PAIR)
             levels[count++] = (level){index->pairs.entries[i].count, index->pairs.entries[i].n};
     qsort(levels, count, sizeof *levels, by_count);
@@ -225,7 +225,7 @@ static st_status raise_least(st_train_index *index, size_t room)
         size_t next = fitting;
         for (; next < count && levels[next].count == levels[fitting].count; next++)
             places += levels[next].n;
-        if (fitting && places > room)
+        if (fitting && places > capacity)
             break;
         fitting = next;
     }
@@ -237,16 +237,16 @@ static st_status raise_least(st_train_index *index, size_t room)
 /* Makes room in the lists for `places`, and as much again for the lists of pairs that merges make. */
 static st_status make_room(st_train_index *index, size_t places, size_t text_places)
 {
-    size_t room = 2 * text_places < index->most_lists ? 2 * text_places : index->most_lists;
-    room = room <= 2 * places ? 2 * places + 1 : room; /* fill_byte_lists takes one place more */
-    if (room <= index->list_room)
+    size_t capacity = 2 * text_places < index->most_lists ? 2 * text_places : index->most_lists;
+    capacity = capacity <= 2 * places ? 2 * places + 1 : capacity; /* fill_byte_lists takes one place more */
+    if (capacity <= index->list_capacity)
         return ST_OK;
     st_free(index->lists); /* all lists are out of date */
-    index->list_room = 0;
-    index->lists = st_alloc_large(room * sizeof *index->lists);
+    index->list_capacity = 0;
+    index->lists = st_alloc_large(capacity * sizeof *index->lists);
     if (!index->lists)
         return ST_NO_MEMORY;
-    index->list_room = room;
+    index->list_capacity = capacity;
     return ST_OK;
 }
 
@@ -256,7 +256,7 @@ static st_status lay_out(st_train_index *index, const st_train_text *text)
     const size_t half = index->most_lists / 2;
     uint64_t top = 0;
     ST_TRY(st_train_pairs_compact(&index->pairs, index->least));
-    for (size_t i = 0; i < index->pairs.room; i++)
+    for (size_t i = 0; i < index->pairs.capacity; i++)
         if (index->pairs.entries[i].key != ST_TRAIN_NO_PAIR)
             top += index->pairs.entries[i].n;
     if (top > half) {
@@ -264,7 +264,7 @@ static st_status lay_out(st_train_index *index, const st_train_text *text)
         ST_TRY(st_train_pairs_compact(&index->pairs, index->least));
     }
     top = 0;
-    for (size_t i = 0; i < index->pairs.room; i++) {
+    for (size_t i = 0; i < index->pairs.capacity; i++) {
         st_train_pair *pair = &index->pairs.entries[i];
         if (pair->key == ST_TRAIN_NO_PAIR)
             continue;
@@ -280,7 +280,7 @@ static st_status fill_queue(st_train_index *index, const st_train_tokens *tokens
 {
     st_train_queue *queue = &index->queue;
     ST_TRY(st_train_queue_reserve(queue, index->pairs.count));
-    for (size_t i = 0; i < index->pairs.room; i++) {
+    for (size_t i = 0; i < index->pairs.capacity; i++) {
         const st_train_pair *pair = &index->pairs.entries[i];
         if (pair->key != ST_TRAIN_NO_PAIR)
             queue->entries[queue->count++] = (st_train_entry){pair->count, pair->key};
@@ -333,5 +333,5 @@ void st_train_index_free(st_train_index *index)
     st_train_queue_free(&index->queue);
     st_free(index->lists);
     index->lists = NULL;
-    index->list_top = index->list_room = 0;
+    index->list_top = index->list_capacity = 0;
 }

@@ -15,7 +15,7 @@ typedef struct st_train_index {
     st_train_pairs pairs;
     st_train_queue queue;
     uint32_t *lists; /* places where the left token of a pair begins; the list of a pair is one range of it */
-    size_t list_top, list_room;
+    size_t list_top, list_capacity;
     uint64_t least;
     uint64_t floor;    /* pairs seen less often are never merged; at least 1 */
     size_t most_lists; /* places that all lists together may hold, as far as that is possible */

@@ -21,7 +21,7 @@ typedef struct st_train_pair {
 
 typedef struct st_train_pairs {
     st_train_pair *entries;
-    size_t count, room; /* a power of two, or 0 */
+    size_t count, capacity; /* a power of two, or 0 */
 } st_train_pairs;
 
 void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
@@ -29,8 +29,8 @@ void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
 /* Prefetches where the search for a pair begins. */
 static inline void st_train_pairs_prefetch(const st_train_pairs *pairs, st_train_key key)
 {
-    if (pairs->room)
-        st_prefetch(&pairs->entries[st_hash_number(key) & (pairs->room - 1)]);
+    if (pairs->capacity)
+        st_prefetch(&pairs->entries[st_hash_number(key) & (pairs->capacity - 1)]);
 }
 
 /* The pair, or NULL. */

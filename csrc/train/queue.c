@@ -8,14 +8,14 @@ void st_train_queue_free(st_train_queue *queue)
 
 st_status st_train_queue_reserve(st_train_queue *queue, size_t more)
 {
-    if (more <= queue->room - queue->count)
+    if (more <= queue->capacity - queue->count)
         return ST_OK;
-    const size_t room = queue->count + more + queue->room / 2;
-    st_train_entry *entries = st_realloc(queue->entries, room * sizeof *entries);
+    const size_t capacity = queue->count + more + queue->capacity / 2;
+    st_train_entry *entries = st_realloc(queue->entries, capacity * sizeof *entries);
     if (!entries)
         return ST_NO_MEMORY;
     queue->entries = entries;
-    queue->room = room;
+    queue->capacity = capacity;
     return ST_OK;
 }
 

@@ -15,7 +15,7 @@ typedef struct st_train_entry {
 
 typedef struct st_train_queue {
     st_train_entry *entries; /* [0] is the best */
-    size_t count, room;
+    size_t count, capacity;
 } st_train_queue;
 
 void st_train_queue_free(st_train_queue *queue);

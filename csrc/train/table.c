@@ -2,7 +2,7 @@
 
 #include "base/atomic.h"
 
-#define LEAST_ROOM ((size_t)1 << 10)
+#define LEAST_CAPACITY ((size_t)1 << 10)
 
 void st_train_table_free(st_train_table *table)
 {
@@ -15,31 +15,31 @@ void st_train_table_free(st_train_table *table)
 /* While places are doubled, the old and the new ones exist, together three times the old. Only one kind grows at a time. */
 size_t st_train_table_size(const st_train_table *table)
 {
-    const size_t shorts = table->short_room * sizeof *table->shorts, longs = table->long_room * sizeof *table->longs;
+    const size_t shorts = table->short_capacity * sizeof *table->shorts, longs = table->long_capacity * sizeof *table->longs;
     return 3 * (shorts > longs ? shorts : longs) + (shorts > longs ? longs : shorts) + table->bytes.capacity +
            table->bytes.capacity / 2;
 }
 
 /* ---- places ---- */
 
-static st_train_short *find_short(st_train_short *places, size_t room, st_key key, uint64_t hash)
+static st_train_short *find_short(st_train_short *places, size_t capacity, st_key key, uint64_t hash)
 {
-    size_t at = hash & (room - 1);
+    size_t at = hash & (capacity - 1);
     while (places[at].count && (places[at].key.low ^ key.low) | (places[at].key.high ^ key.high))
-        at = (at + 1) & (room - 1);
+        at = (at + 1) & (capacity - 1);
     return &places[at];
 }
 
 st_train_short *st_train_table_find(st_train_table *table, st_key key, uint64_t hash)
 {
-    return find_short(table->shorts, table->short_room, key, hash);
+    return find_short(table->shorts, table->short_capacity, key, hash);
 }
 
-static st_train_long *find_long(const st_train_table *table, st_train_long *places, size_t room, const uint8_t *piece,
+static st_train_long *find_long(const st_train_table *table, st_train_long *places, size_t capacity, const uint8_t *piece,
                                 size_t n, uint64_t hash)
 {
-    size_t at = hash & (room - 1);
-    for (; places[at].count; at = (at + 1) & (room - 1)) {
+    size_t at = hash & (capacity - 1);
+    for (; places[at].count; at = (at + 1) & (capacity - 1)) {
         const st_train_long *place = &places[at];
         if (place->hash == hash && place->n == n && !memcmp(table->bytes.data + place->start, piece, n))
             break;
@@ -48,52 +48,52 @@ static st_train_long *find_long(const st_train_table *table, st_train_long *plac
 }
 
 /* The number of places for so many pieces: at most five eighths are full. */
-static size_t room_for(size_t count, size_t room)
+static size_t capacity_for(size_t count, size_t capacity)
 {
-    room = room ? room : LEAST_ROOM;
-    while (room / 8 * 5 < count)
-        room *= 2;
-    return room;
+    capacity = capacity ? capacity : LEAST_CAPACITY;
+    while (capacity / 8 * 5 < count)
+        capacity *= 2;
+    return capacity;
 }
 
 st_status st_train_table_grow(st_train_table *table, size_t more_shorts)
 {
-    const size_t room = room_for(table->short_count + more_shorts, table->short_room);
-    if (room == table->short_room)
+    const size_t capacity = capacity_for(table->short_count + more_shorts, table->short_capacity);
+    if (capacity == table->short_capacity)
         return ST_OK;
-    if (room > SIZE_MAX / 2 / sizeof *table->shorts)
+    if (capacity > SIZE_MAX / 2 / sizeof *table->shorts)
         return ST_NO_MEMORY;
-    st_train_short *shorts = st_alloc_table(room * sizeof *shorts);
+    st_train_short *shorts = st_alloc_table(capacity * sizeof *shorts);
     if (!shorts)
         return ST_NO_MEMORY;
-    for (size_t i = 0; i < table->short_room; i++)
+    for (size_t i = 0; i < table->short_capacity; i++)
         if (table->shorts[i].count)
-            *find_short(shorts, room, table->shorts[i].key, st_hash_key(table->shorts[i].key)) = table->shorts[i];
+            *find_short(shorts, capacity, table->shorts[i].key, st_hash_key(table->shorts[i].key)) = table->shorts[i];
     st_free(table->shorts);
     table->shorts = shorts;
-    table->short_room = room;
+    table->short_capacity = capacity;
     return ST_OK;
 }
 
 static st_status grow_longs(st_train_table *table)
 {
-    const size_t room = room_for(table->long_count + 1, table->long_room);
-    if (room == table->long_room)
+    const size_t capacity = capacity_for(table->long_count + 1, table->long_capacity);
+    if (capacity == table->long_capacity)
         return ST_OK;
-    st_train_long *longs = st_calloc(room, sizeof *longs);
+    st_train_long *longs = st_calloc(capacity, sizeof *longs);
     if (!longs)
         return ST_NO_MEMORY;
-    for (size_t i = 0; i < table->long_room; i++) {
-        size_t at = table->longs[i].hash & (room - 1);
+    for (size_t i = 0; i < table->long_capacity; i++) {
+        size_t at = table->longs[i].hash & (capacity - 1);
         if (!table->longs[i].count)
             continue;
         while (longs[at].count)
-            at = (at + 1) & (room - 1);
+            at = (at + 1) & (capacity - 1);
         longs[at] = table->longs[i];
     }
     st_free(table->longs);
     table->longs = longs;
-    table->long_room = room;
+    table->long_capacity = capacity;
     return ST_OK;
 }
 
@@ -101,7 +101,7 @@ static st_status add_long(st_train_table *table, const uint8_t *piece, size_t n,
 {
     const uint64_t hash = st_hash_bytes(piece, n);
     ST_TRY(grow_longs(table));
-    st_train_long *place = find_long(table, table->longs, table->long_room, piece, n, hash);
+    st_train_long *place = find_long(table, table->longs, table->long_capacity, piece, n, hash);
     if (!place->count) {
         const size_t start = table->bytes.size;
         ST_TRY(st_bytes_append(&table->bytes, piece, n));
@@ -196,7 +196,7 @@ static size_t shard_of(uint64_t hash, size_t shard_count)
 
 st_status st_train_table_write(const st_train_table *table, st_bytes *shards, size_t shard_count)
 {
-    for (size_t i = 0; i < table->short_room; i++) {
+    for (size_t i = 0; i < table->short_capacity; i++) {
         const st_train_short *place = &table->shorts[i];
         uint8_t piece[16];
         if (!place->count)
@@ -205,7 +205,7 @@ st_status st_train_table_write(const st_train_table *table, st_bytes *shards, si
         st_store64(piece + 8, place->key.high);
         ST_TRY(st_train_record_write(&shards[shard_of(st_hash_key(place->key), shard_count)], piece, piece[15], place->count));
     }
-    for (size_t i = 0; i < table->long_room; i++) {
+    for (size_t i = 0; i < table->long_capacity; i++) {
         const st_train_long *place = &table->longs[i];
         if (place->count)
             ST_TRY(st_train_record_write(&shards[shard_of(place->hash, shard_count)], table->bytes.data + place->start,

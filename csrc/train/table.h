@@ -27,7 +27,7 @@ typedef struct st_train_long {
 typedef struct st_train_table {
     st_train_short *shorts;
     st_train_long *longs;
-    size_t short_count, short_room, long_count, long_room; /* pieces; places: powers of two, or 0 */
+    size_t short_count, short_capacity, long_count, long_capacity; /* pieces; places: powers of two, or 0 */
     st_bytes bytes;
 } st_train_table;
 
@@ -53,7 +53,7 @@ st_train_short *st_train_table_find(st_train_table *table, st_key key, uint64_t 
 /* The place where a search for this hash begins, to prefetch it. */
 static inline const st_train_short *st_train_table_place(const st_train_table *table, uint64_t hash)
 {
-    return &table->shorts[hash & (table->short_room - 1)];
+    return &table->shorts[hash & (table->short_capacity - 1)];
 }
 
 /* ---- records ---- */

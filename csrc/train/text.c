@@ -18,20 +18,20 @@ void st_train_text_free(st_train_text *text)
     text->tokens = text->steps = NULL;
     text->ranges = NULL;
     text->small = NULL;
-    text->range_count = text->range_room = text->places = 0;
+    text->range_count = text->range_capacity = text->places = 0;
 }
 
 /* ---- ranges ---- */
 
 static st_status add_range(st_train_text *text, uint64_t count, uint64_t places)
 {
-    if (text->range_count == text->range_room) {
-        const size_t room = 2 * text->range_room + 1024;
-        st_train_range *ranges = st_realloc(text->ranges, room * sizeof *ranges);
+    if (text->range_count == text->range_capacity) {
+        const size_t capacity = 2 * text->range_capacity + 1024;
+        st_train_range *ranges = st_realloc(text->ranges, capacity * sizeof *ranges);
         if (!ranges)
             return ST_NO_MEMORY;
         text->ranges = ranges;
-        text->range_room = room;
+        text->range_capacity = capacity;
     }
     text->ranges[text->range_count++] = (st_train_range){count, places, 0};
     return ST_OK;

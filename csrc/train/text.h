@@ -39,7 +39,7 @@ typedef struct st_train_text {
     uint32_t *tokens;
     size_t places; /* borders too */
     st_train_range *ranges;
-    size_t range_count, range_room;
+    size_t range_count, range_capacity;
     uint32_t *steps; /* the range of every 2^ST_TRAIN_STEP_BITS-th place */
     uint64_t *small; /* by count: places while pieces are measured, their range while they are placed */
     uint32_t alphabet[256]; /* byte -> token */

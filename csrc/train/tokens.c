@@ -29,17 +29,17 @@ static void enter(st_train_tokens *tokens, size_t n, st_train_key pair)
     tokens->bytes.size += n;
 }
 
-st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
+st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t capacity, st_train_ties ties,
                                uint32_t max_token_bytes)
 {
     memset(tokens, 0, sizeof *tokens);
-    tokens->room = room < 256 ? 256 : room;
+    tokens->capacity = capacity < 256 ? 256 : capacity;
     tokens->ties = ties;
     tokens->max_token_bytes = max_token_bytes;
-    tokens->lengths = st_malloc(tokens->room * sizeof *tokens->lengths);
-    tokens->prefixes = st_malloc(tokens->room * sizeof *tokens->prefixes);
-    tokens->starts = st_malloc(tokens->room * sizeof *tokens->starts);
-    tokens->pairs = st_malloc(tokens->room * sizeof *tokens->pairs);
+    tokens->lengths = st_malloc(tokens->capacity * sizeof *tokens->lengths);
+    tokens->prefixes = st_malloc(tokens->capacity * sizeof *tokens->prefixes);
+    tokens->starts = st_malloc(tokens->capacity * sizeof *tokens->starts);
+    tokens->pairs = st_malloc(tokens->capacity * sizeof *tokens->pairs);
     if (!tokens->lengths || !tokens->prefixes || !tokens->starts || !tokens->pairs)
         return ST_NO_MEMORY;
     ST_TRY(st_bytes_reserve(&tokens->bytes, 256));

@@ -34,14 +34,14 @@ typedef struct st_train_tokens {
     uint64_t *prefixes;  /* the first eight bytes as a big-endian number, zeros behind the last */
     size_t *starts;      /* in `bytes` */
     st_train_key *pairs; /* the two tokens that each was merged from; undefined for the first 256 */
-    size_t count, room;
+    size_t count, capacity;
     st_bytes bytes;
     st_train_ties ties;
     uint32_t max_token_bytes; /* bytes that a token may have */
 } st_train_tokens;
 
-/* The 256 bytes in the order of `alphabet`, and room for `room` tokens in all. max_token_bytes: see st_train_may_merge. */
-st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
+/* The 256 bytes in the order of `alphabet`, and memory for `capacity` tokens in all. max_token_bytes: see st_train_may_merge. */
+st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t capacity, st_train_ties ties,
                                uint32_t max_token_bytes);
 void st_train_tokens_free(st_train_tokens *tokens);
 

@@ -26,8 +26,8 @@ st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)
     trainer->index.floor = options->frequency ? options->frequency : 1;
     trainer->index.most_lists = options->most_lists;
     ST_TRY(st_train_tokens_init(&trainer->tokens, options->alphabet, options->wanted, options->ties, options->max_token_bytes));
-    ST_TRY(sides_init(&trainer->left, trainer->tokens.room));
-    return sides_init(&trainer->right, trainer->tokens.room);
+    ST_TRY(sides_init(&trainer->left, trainer->tokens.capacity));
+    return sides_init(&trainer->right, trainer->tokens.capacity);
 }
 
 static void sides_free(st_train_sides *sides)
@@ -152,7 +152,7 @@ static st_status bring_in(st_trainer *t, st_train_key key, st_train_side *side)
     side->place = ST_TRAIN_NO_LIST;
     if (side->sum < index->least || !st_train_may_merge(&t->tokens, st_train_left(key), st_train_right(key)))
         return ST_OK;
-    if (side->n > index->list_room - index->list_top)
+    if (side->n > index->list_capacity - index->list_top)
         t->is_stale = 1; /* no room for its list: the search that makes room finds the pair */
     if (t->is_stale)
         return ST_OK;

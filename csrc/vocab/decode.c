@@ -103,13 +103,13 @@ static void expect(const st_vocab *v, const st_slots *slots, const uint32_t *ids
 }
 
 /* Writes the bytes of the next id, or says in d->next how many there is no room for. */
-static st_status put_one(const st_vocab *v, const st_names *names, st_decoding *d, uint8_t **to, size_t room)
+static st_status put_one(const st_vocab *v, const st_names *names, st_decoding *d, uint8_t **to, size_t capacity)
 {
     size_t n;
     const uint8_t *bytes = st_decode_one(v, names, st_read_once(&d->ids[d->done]), &n);
     if (!bytes)
         return ST_UNKNOWN_TOKEN;
-    if (n > room) {
+    if (n > capacity) {
         d->next = n;
         return ST_OK;
     }
@@ -119,10 +119,10 @@ static st_status put_one(const st_vocab *v, const st_names *names, st_decoding *
     return ST_OK;
 }
 
-st_status st_decode_into(st_vocab *v, const st_names *names, st_decoding *d, uint8_t *to, size_t room, size_t *size)
+st_status st_decode_into(st_vocab *v, const st_names *names, st_decoding *d, uint8_t *to, size_t capacity, size_t *size)
 {
     const st_slots *slots = st_vocab_slots(v, d->count - d->done);
-    uint8_t *at = to + *size, *const end = to + room;
+    uint8_t *at = to + *size, *const end = to + capacity;
     st_status status = ST_OK;
     d->next = 0;
     expect(v, slots, d->ids + d->done, d->count - d->done);

@@ -23,9 +23,9 @@ typedef struct st_decoding {
     size_t count, done, next;
 } st_decoding;
 
-/* Writes the bytes of the next ids to to[*size..room), and moves `done` and *size behind what it wrote. It may write more of `to` than
+/* Writes the bytes of the next ids to to[*size..capacity), and moves `done` and *size behind what it wrote. It may write more of `to` than
  * that. ST_OK with done < count: there was no room for the next id. ST_UNKNOWN_TOKEN: the next id is unknown. */
-st_status st_decode_into(st_vocab *vocab, const st_names *names, st_decoding *decoding, uint8_t *to, size_t room, size_t *size);
+st_status st_decode_into(st_vocab *vocab, const st_names *names, st_decoding *decoding, uint8_t *to, size_t capacity, size_t *size);
 
 /* Bytes to have room for, for the ids that are left: what those before took a token, or what tokens of English do. */
 size_t st_decode_room(const st_decoding *decoding, size_t size);

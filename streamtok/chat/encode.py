@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,32 +45,33 @@ def template_for(enc: Encoding, given: str | None, tools: Any) -> Template:
     return template_of(source)
 
 
+class Rendering(NamedTuple):
+    """What encode_chat() and render_chat() take beside the messages; more: other variables of the template."""
+
+    tools: Any
+    documents: Any
+    add_generation_prompt: bool
+    continue_final_message: bool | str
+    chat_template: str | None
+    more: Mapping[str, Any]
+
+
 class Chat:
     """A conversation and how it is rendered.
 
     Args:
         enc: the Encoding.
-        messages, tools, documents, add_generation_prompt, continue_final_message, chat_template: as for encode_chat().
-        more: other variables of the template.
+        messages: as for encode_chat().
+        how: the rest of its arguments.
     """
 
-    def __init__(
-        self,
-        enc: Encoding,
-        messages: Any,
-        tools: Any,
-        documents: Any,
-        add_generation_prompt: bool,
-        continue_final_message: bool | str,
-        chat_template: str | None,
-        more: Mapping[str, Any],
-    ) -> None:
-        if add_generation_prompt and continue_final_message:
+    def __init__(self, enc: Encoding, messages: Any, how: Rendering) -> None:
+        if how.add_generation_prompt and how.continue_final_message:
             raise ValueError("add_generation_prompt begins a new message: leave it out with continue_final_message")
-        self.enc, self.template = enc, template_for(enc, chat_template, tools)
-        self.inputs = read_inputs(messages, tools, documents, more)
+        self.enc, self.template = enc, template_for(enc, how.chat_template, how.tools)
+        self.inputs = read_inputs(messages, how.tools, how.documents, how.more)
         self.named = enc._chat_files.named
-        self._add, self._continue = add_generation_prompt, continue_final_message
+        self._add, self._continue = how.add_generation_prompt, how.continue_final_message
         self.text = self._render(self.inputs)
 
     def _render(self, inputs: Inputs, marks: tuple[str, str] | None = None) -> str:
@@ -163,14 +164,14 @@ def encode_chat(
     mask: str | None,
     allowed: AllowedSpecial,
     cache: PrefixCache | None,
-    how: dict[str, Any],
+    how: Rendering,
 ) -> EncodedChat:
     """Encoding.encode_chat() has the arguments."""
     if cache is not None and cache.encoding is not enc:
         raise ValueError(f"the cache is of {shown(cache.encoding)}, and not of {shown(enc)}: make one of this encoding")
     if mask not in (None, "assistant"):
         raise ValueError(f'mask={shown(mask)} is unknown: write "assistant" or None')
-    chat = Chat(enc, messages, **how)
+    chat = Chat(enc, messages, how)
     made = EncodedChat(chat, chat.ids(allowed, cache))
     if mask is not None:
         made.mask  # noqa: B018 - raises here what is not certain

@@ -56,16 +56,10 @@ def encode_chat(
         ImportError: jinja2 is missing.
     """
     _check_jinja()
-    from .encode import encode_chat
+    from .encode import Rendering, encode_chat
 
-    how: dict[str, Any] = {
-        "tools": tools,
-        "documents": documents,
-        "add_generation_prompt": add_generation_prompt,
-        "continue_final_message": continue_final_message,
-        "chat_template": chat_template,
-        "more": template_kwargs,
-    }
+    ends = add_generation_prompt, continue_final_message
+    how = Rendering(tools, documents, *ends, chat_template, template_kwargs)
     return encode_chat(self, messages, mask, allowed_special, cache, how)
 
 
@@ -83,10 +77,10 @@ def render_chat(
     """The text of a conversation, as the model's chat template renders it. Arguments and errors are those of
     encode_chat()."""
     _check_jinja()
-    from .encode import Chat
+    from .encode import Chat, Rendering
 
     ends = add_generation_prompt, continue_final_message
-    return Chat(self, messages, tools, documents, *ends, chat_template, template_kwargs).text
+    return Chat(self, messages, Rendering(tools, documents, *ends, chat_template, template_kwargs)).text
 
 
 def _check_jinja() -> None:

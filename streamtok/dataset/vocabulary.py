@@ -10,13 +10,10 @@ from ..errors import shortened
 from ..model import MODEL_TO_ENCODING, encoding_name_for_model
 from ..model_files.pretrained import cached_folder, is_repository
 from ..registry import ENCODING_CONSTRUCTORS, get_encoding, list_encoding_names
-from ..tables import is_path
+from ..tables import SUFFIXES, is_path
 
 if TYPE_CHECKING:
     from ..core import Encoding
-
-_SUFFIXES = (".json", ".model", ".tiktoken", ".gguf", ".stm", ".txt")
-"""Of files of models: a name that ends so is a path."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -34,7 +31,7 @@ def load_encoding(name: str, base: str) -> Encoding:
     """
     path = os.path.join(base, name)
     if is_path(name) or os.path.isdir(path):
-        is_published = "/" in name and is_repository(name) and not name.endswith(_SUFFIXES)
+        is_published = "/" in name and is_repository(name) and not name.endswith(SUFFIXES)
         return load_path(cached_folder(name) if is_published and not os.path.exists(path) else path)
     is_known = name in ENCODING_CONSTRUCTORS or name in list_encoding_names()  # which looks for plugins
     return get_encoding(name if is_known else _name_of_model(name))

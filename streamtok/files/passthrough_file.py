@@ -28,7 +28,7 @@ class PassthroughFile(Growing):
     """Where passthrough columns are kept while a run lasts. One thread calls append() and flush()."""
 
     def __init__(self, path: str, target: str, passthrough: Passthrough, path_before: str) -> None:
-        """path_before: where earlier releases kept them. A file there is one to go on from, and gets the name of now."""
+        """path_before: where earlier releases kept them; what is there gets the name of now."""
         super().__init__(path, target)
         self.passthrough, self._path_before = passthrough, path_before
         self._waiting: list[Any] = []

@@ -20,7 +20,6 @@ cdef extern from "Python.h":
     uint32_t PyUnicode_MAX_CHAR_VALUE(object text)
     Py_ssize_t PyUnicode_CopyCharacters(object to, Py_ssize_t at, object text, Py_ssize_t start, Py_ssize_t n) except -1
 
-"""What is wrong with bytes that are no UTF-8, as Python says it."""
 # A C-contiguous buffer. numpy's stubs call an array one only from Python 3.12 on.
 #: _Data: TypeAlias = Buffer | npt.NDArray[np.generic]
 
@@ -37,6 +36,7 @@ FAULTS: dict[int, str] = {
     ST_TEXT_INVALID_CONTINUATION: "invalid continuation byte",
     ST_TEXT_UNEXPECTED_END: "unexpected end of data",
 }
+"""What is wrong with bytes that are no UTF-8, as Python says it."""
 
 
 cdef class OwnMemory(Memory):

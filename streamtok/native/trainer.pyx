@@ -1,4 +1,4 @@
-"""Counting pieces and learning merges, as Python objects (csrc/train/count.h, csrc/train/trainer.h); see train.py."""
+"""Counting pieces and learning merges, as Python objects (csrc/train/count.h, csrc/train/trainer.h), for streamtok/train."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -381,7 +381,7 @@ cdef class Trainer:
 
     cdef int _add_token(self, uint32_t left, uint32_t right) except -1:
         cdef st_train_tokens *tokens = &self.trainer.tokens
-        if tokens.count >= tokens.room or left >= tokens.count or right >= tokens.count:
+        if tokens.count >= tokens.capacity or left >= tokens.count or right >= tokens.count:
             raise ValueError(f"({left}, {right}) are no tokens that a merge could join here")
         return check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
 

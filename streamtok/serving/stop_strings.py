@@ -1,4 +1,4 @@
-"""Strings that end a text, as a matcher that all slots with the same ones share."""
+"""Stop strings, which end a text: compiled to a matcher, once for all decoders with the same ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoding that training gives."""
+"""The Encoding that train() returns, which knows how it was trained."""
 
 from __future__ import annotations
 

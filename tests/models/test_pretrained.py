@@ -11,7 +11,7 @@ import pytest
 from small_models import record
 
 import streamtok
-from streamtok import Encoding
+from streamtok import Encoding, tables
 from streamtok.dataset import vocabulary
 
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
@@ -108,6 +108,16 @@ def test_a_path_is_taken_as_one(hub, tmp_path):
     want = Encoding.from_file("folder").fingerprint
     assert Encoding.from_pretrained("folder").fingerprint == want
     assert vocabulary.load_encoding("folder", str(tmp_path)).fingerprint == want
+
+
+@pytest.mark.parametrize("suffix", [each for each in tables.SUFFIXES if each != ".tiktoken"])
+def test_a_name_with_the_suffix_of_a_model_is_a_file_of_the_current_folder(hub, tmp_path, suffix):
+    name = f"own{suffix}"
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        vocabulary.load_encoding(name, str(tmp_path))
+    (tmp_path / name).write_text(json.dumps(record()), encoding="utf-8")
+    assert vocabulary.load_encoding(name, str(tmp_path)).fingerprint == Encoding.from_file(name).fingerprint
+    assert tables.is_path(name)
 
 
 @pytest.mark.parametrize(

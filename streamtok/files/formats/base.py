@@ -1,6 +1,6 @@
 """What a format of the output is: the interface that every module of this folder fills, and what they share.
 
-While a run lasts, every format has the same unfinished files: the ids, behind the room of the format's header, and
+While a run lasts, every format has the same unfinished files: the ids, behind space for the format's header, and
 where documents end. What a format does with them at the end depends on nothing else, so that it can be done again
 after a crash: `sides` for a format whose data file is the ids, `build` for one that holds rows.
 """

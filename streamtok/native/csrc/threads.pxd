@@ -20,7 +20,7 @@ cdef extern from "threads/safe_cuts.h" nogil:
         int loose
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
     size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules,
-                               st_bytes *room)
+                               st_bytes *buffer)
     size_t st_cut_margin(const st_cut_rules *rules)
 
 

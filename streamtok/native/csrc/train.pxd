@@ -51,7 +51,7 @@ cdef extern from "train/tokens.h" nogil:
         uint32_t *lengths
         size_t *starts
         st_train_key *pairs
-        size_t count, room
+        size_t count, capacity
         st_bytes bytes
     st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
 
