@@ -8,6 +8,7 @@ import atexit
 import gc
 import os
 import pathlib
+import secrets
 import shutil
 import tempfile
 
@@ -23,6 +24,9 @@ from streamtok import tables
 if "STREAMTOK_TESTS_RUN" not in os.environ:
     os.environ["STREAMTOK_TESTS_RUN"] = tempfile.mkdtemp(prefix="streamtok-tests-")
     atexit.register(shutil.rmtree, os.environ["STREAMTOK_TESTS_RUN"], ignore_errors=True)
+# The processes that tests start, some thousands, do not compile the package each, whatever the environment says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(os.environ["STREAMTOK_TESTS_RUN"], "bytecode"))
 # Nothing here reads or writes the user's cache.
 os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
 atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
@@ -52,10 +56,23 @@ LONG_FILES = (
 )
 
 
+SEED = "STREAMTOK_TESTS_SEED"
+"""What a run of all tests draws their cases by, or "all"; one that names files or tests takes all of their cases."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # these inherit what their parent chose
+        is_whole = config.args == config.getini("testpaths") and not oracle.LONG
+        os.environ[SEED] = os.environ.get(SEED, str(secrets.randbelow(10_000))) if is_whole else "all"
     # pytest-xdist by itself begins with the files that have the most tests.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+def pytest_report_header() -> str | None:
+    seed = os.environ[SEED]
+    words = f"{left_out.CASES} cases of each test are drawn: {SEED}={seed} draws them again, {SEED}=all takes all"
+    return None if seed == "all" else words
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -65,6 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not oracle.SHARED.exists():
         shared = [item for item in items if item.get_closest_marker("shared")]
         left_out.leave_out(config, items, shared, left_out.function_of, "../shared is not here")
+    if os.environ[SEED] != "all":
+        left_out.draw(config, items, os.environ[SEED])
     if "PYTEST_XDIST_WORKER" in os.environ:
         order = {f"test_{name}": place for place, name in enumerate(LONG_FILES)}
         items.sort(key=lambda item: order.get(item.path.stem, len(order)))

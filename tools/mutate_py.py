@@ -75,7 +75,7 @@ class Reach:
                     self.at_import[file].add(line)
 
     def forget(self, name: str, others: list[str]) -> None:
-        """Leaves out a test that fails by itself. Other threads read the sets meanwhile: each is replaced by a new one."""
+        """Leaves out a test that fails by itself. Other threads read the sets meanwhile, so each gets a new one."""
         failing = {name} if "::" in name else set(others)
         gone = {number for number, test in enumerate(self.tests) if test in failing}
         for lines in list(self.lines.values()):

@@ -73,7 +73,7 @@ def _in_process(work: Any, files: list[str], barrier: Any, results: Any, argumen
 
 def load(tokenizer: str) -> Any:
     """The encoding; it has encoded a megabyte."""
-    from streamtok.dataset.vocabulary import load_encoding
+    from streamtok._named import load_encoding
 
     encoding = load_encoding(tokenizer, ".")
     encoding.encode_to_numpy("warm words " * 100_000)

@@ -160,7 +160,7 @@ def merge(given: Given) -> None:
 
 
 def _loaded(encoding: str | None) -> Any:
-    from ..dataset.vocabulary import load_encoding
+    from .._named import load_encoding
 
     return None if encoding is None else load_encoding(encoding, ".")
 

@@ -263,12 +263,11 @@ def load_encoding(
         return _load_vocab(vocab, pattern, special)
     if pattern is not None or special:
         raise click.UsageError("--pattern and --special go with --vocab: a named encoding brings its own")
-    from .. import encoding_for_model
-    from ..dataset import vocabulary
+    from .. import _named, encoding_for_model
 
     if model is None:
         try:
-            return vocabulary.load_encoding(encoding or "o200k_base", "")
+            return _named.load_encoding(encoding or "o200k_base", "")
         except VocabularyError:
             raise
         except ValueError as error:

@@ -14,7 +14,6 @@ import click
 from .. import disk
 from ..disk import lease
 from ..disk.outputs import check_apart, files_of
-from ..files.sources import StreamSource
 from ..native.checksum import crc32
 from .wording import describe
 
@@ -45,6 +44,8 @@ def check_output(name: str) -> None:
 def check_sources(outputs: Iterable[str], files: Iterable[str], vocab: str | None = None) -> None:
     """Raise UsageError where a file that will be written is one of those that are read: `files`, '-' for standard
     input, and those of --vocab."""
+    from ..files.sources import StreamSource
+
     stdin = ("standard input", StreamSource(sys.stdin.buffer).where()) if "-" in files else ("-", None)
     names = [name for name in files if name != "-"]
     if vocab is not None:

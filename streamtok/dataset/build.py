@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import disk
+from .._named import load_encoding
 from ..errors import shortened, shown
 from ..files.journal import ResumeError, changes_of_ids
 from ..native.cores import cores
@@ -24,7 +25,6 @@ from .manifest import MANIFEST, DatasetManifest, Manifest
 from .plan import Shard, plan
 from .shard import check_source, encode_shard, options_of, remove_shard
 from .spec import Spec
-from .vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from ..core import Encoding

@@ -8,10 +8,10 @@ from typing import Any
 
 from datatrove.pipeline.base import PipelineStep
 
+from .._named import load_encoding
 from .build import check_identity, identity_of, work
 from .plan import plan
 from .spec import Spec
-from .vocabulary import load_encoding
 
 __all__ = ["BuildShards"]
 

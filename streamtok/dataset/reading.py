@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._named import load_encoding
 from ..errors import shortened, shown
 from ..files.formats import Tokenized, format_named, open_documents
 from .manifest import DatasetManifest, read_dataset, sources_of
-from .vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from ..core import Encoding

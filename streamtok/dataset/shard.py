@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import disk
+from .._named import load_encoding
 from ..disk.outputs import files_of
 from ..files.documents import Documents
 from ..files.encode import file_run, passthrough_of
@@ -24,7 +25,6 @@ from .manifest import SHARD_SUFFIX, Manifest
 from .plan import Range
 from .reading import miscounted
 from .spec import Spec
-from .vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from ..core import Encoding

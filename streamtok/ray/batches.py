@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dataset.vocabulary import load_encoding
+from .._named import load_encoding
 
 
 class EncodeBatches:

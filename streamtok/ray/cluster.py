@@ -7,9 +7,9 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
+from .._named import load_encoding
 from ..dataset import Build, BuildProgress, DatasetManifest, Shard, Spec
 from ..dataset.build import Outcome, work
-from ..dataset.vocabulary import load_encoding
 from ..errors import shown
 
 _MOST_DEATHS = 10  # workers that died over one shard, after which it is given up: it seems to kill them

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from cli_runs import on_terminal, run
 
-from streamtok import cli
+from streamtok import _named, cli
 from streamtok.cli.outputs import say_stopped
-from streamtok.dataset import vocabulary
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="this system has no terminals of that kind")
 
@@ -119,5 +118,5 @@ def test_memory_that_is_out_is_one_line(here, monkeypatch):
         raise MemoryError
 
     (here / "in.txt").write_text("text")
-    monkeypatch.setattr(vocabulary, "load_encoding", none_left)
+    monkeypatch.setattr(_named, "load_encoding", none_left)
     assert run("count", "in.txt", status=1).stderr == "streamtok: out of memory\n"

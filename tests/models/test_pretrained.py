@@ -11,8 +11,7 @@ import pytest
 from small_models import record
 
 import streamtok
-from streamtok import Encoding, tables
-from streamtok.dataset import vocabulary
+from streamtok import Encoding, _named, tables
 
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 
@@ -24,7 +23,7 @@ def hub(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.chdir(tmp_path)
-    vocabulary.load_encoding.cache_clear()
+    _named.load_encoding.cache_clear()
     return tmp_path / "hub"
 
 
@@ -42,7 +41,7 @@ def test_a_model_of_the_cache(hub):
     place = put(hub, "some/model")
     enc = Encoding.from_pretrained("some/model")
     assert enc.name == "some/model" and enc.fingerprint == Encoding.from_file(place).fingerprint
-    assert vocabulary.load_encoding("some/model", "").fingerprint == enc.fingerprint
+    assert _named.load_encoding("some/model", "").fingerprint == enc.fingerprint
 
 
 def test_revisions(hub):
@@ -107,16 +106,16 @@ def test_a_path_is_taken_as_one(hub, tmp_path):
     (tmp_path / "folder" / "tokenizer.json").write_text(json.dumps(record()), encoding="utf-8")
     want = Encoding.from_file("folder").fingerprint
     assert Encoding.from_pretrained("folder").fingerprint == want
-    assert vocabulary.load_encoding("folder", str(tmp_path)).fingerprint == want
+    assert _named.load_encoding("folder", str(tmp_path)).fingerprint == want
 
 
 @pytest.mark.parametrize("suffix", [each for each in tables.SUFFIXES if each != ".tiktoken"])
 def test_a_name_with_the_suffix_of_a_model_is_a_file_of_the_current_folder(hub, tmp_path, suffix):
     name = f"own{suffix}"
     with pytest.raises(FileNotFoundError, match="No such file"):
-        vocabulary.load_encoding(name, str(tmp_path))
+        _named.load_encoding(name, str(tmp_path))
     (tmp_path / name).write_text(json.dumps(record()), encoding="utf-8")
-    assert vocabulary.load_encoding(name, str(tmp_path)).fingerprint == Encoding.from_file(name).fingerprint
+    assert _named.load_encoding(name, str(tmp_path)).fingerprint == Encoding.from_file(name).fingerprint
     assert tables.is_path(name)
 
 
@@ -133,10 +132,10 @@ def test_a_name_with_the_suffix_of_a_model_is_a_file_of_the_current_folder(hub, 
 )
 def test_unknown_names(name, advice):
     with pytest.raises(ValueError, match=f"Unknown encoding {name}: " + advice.replace("?", r"\?")):
-        vocabulary.load_encoding(name, "")
+        _named.load_encoding(name, "")
 
 
 def test_names_of_models():
-    assert vocabulary.load_encoding("gpt-4o-2024-05-13", "") is streamtok.get_encoding("o200k_base")
+    assert _named.load_encoding("gpt-4o-2024-05-13", "") is streamtok.get_encoding("o200k_base")
     with pytest.raises(FileNotFoundError, match="No such file"):
-        vocabulary.load_encoding("no/such.json", "")
+        _named.load_encoding("no/such.json", "")

@@ -6,14 +6,13 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from ..errors import shortened
-from ..model import MODEL_TO_ENCODING, encoding_name_for_model
-from ..model_files.pretrained import cached_folder, is_repository
-from ..registry import ENCODING_CONSTRUCTORS, get_encoding, list_encoding_names
-from ..tables import SUFFIXES, is_path
+from .errors import shortened
+from .model import MODEL_TO_ENCODING, encoding_name_for_model
+from .registry import ENCODING_CONSTRUCTORS, get_encoding, list_encoding_names
+from .tables import SUFFIXES, is_path
 
 if TYPE_CHECKING:
-    from ..core import Encoding
+    from .core import Encoding
 
 
 @functools.lru_cache(maxsize=4)
@@ -31,6 +30,8 @@ def load_encoding(name: str, base: str) -> Encoding:
     """
     path = os.path.join(base, name)
     if is_path(name) or os.path.isdir(path):
+        from .model_files.pretrained import cached_folder, is_repository
+
         is_published = "/" in name and is_repository(name) and not name.endswith(SUFFIXES)
         return load_path(cached_folder(name) if is_published and not os.path.exists(path) else path)
     is_known = name in ENCODING_CONSTRUCTORS or name in list_encoding_names()  # which looks for plugins
@@ -60,9 +61,9 @@ def load_path(path: str) -> Encoding:
     Raises VocabularyError, OSError.
     """
     if path.endswith(".tiktoken") or os.path.isfile(os.path.join(path, "training.json")):
-        from ..train import load
+        from .train import load
 
         return load(path)
-    from ..core import Encoding
+    from .core import Encoding
 
     return Encoding.from_file(path)
