@@ -57,6 +57,7 @@
 #define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
 #define ST_FLAG_GAP 16u   /* a gap is longer than ST_LONGEST_GAP */
 #define ST_FLAG_WORK 32u  /* one walk of longest match went on for too long */
+#define ST_FLAG_FORM 64u  /* the text may not be in its normal form */
 
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */
@@ -67,6 +68,7 @@ typedef struct st_counts {
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and the longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* names found, including those for which `found` had no room */
+    uint32_t doubts;            /* blocks that may not be in their normal form, including those for which `doubts` had no room */
     uint32_t heads[3];          /* stretches of longest match that are to be walked anew (cuda/longest/mend.cu), a check each */
     uint32_t learned;           /* words learned by all calls, at the end of this slice; may exceed the room */
     uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
@@ -159,6 +161,12 @@ typedef struct st_job {
     uint64_t *found;         /* byte of the text << 16 | name */
     uint64_t found_room;
     uint64_t trusted;        /* is it known to be UTF-8? */
+
+    /* a normal form that the text is to be in already (form.cu) */
+    uint64_t form;           /* 1 + an st_form; 0: none */
+    uint64_t form_firsts;    /* a bit for the low six bits of each first byte of what the form may change */
+    uint64_t *doubts;        /* blocks; memory of the host */
+    uint64_t doubts_room;
 
     /* longest match (cuda/longest) */
     const st_cell *cells;

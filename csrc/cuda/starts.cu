@@ -15,7 +15,7 @@ ST_INLINE void st_begin(const st_job *job)
     counts->next = counts->deferred[0] = counts->deferred[1] = 0;
     if (job->first_stretch == 0) {
         counts->tokens = 0;
-        counts->flags = counts->hard = counts->gaps = counts->huge = counts->specials = counts->heads[2] = 0;
+        counts->flags = counts->hard = counts->gaps = counts->huge = counts->specials = counts->doubts = counts->heads[2] = 0;
     }
 }
 

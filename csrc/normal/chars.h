@@ -35,40 +35,40 @@ enum { ST_MASK_MARKS = ST_FORMS, ST_MASK_ACCENTS, ST_MASK_NONSPACING, ST_MASK_CL
 /* Characters that most runs have decomposed, at most: U+FDFA becomes 18. */
 #define ST_MOST_PARTS 20
 
-static inline int st_form_composes(st_form form)
+ST_INLINE int st_form_composes(st_form form)
 {
     return form == ST_NFC || form == ST_NFKC;
 }
 
-static inline int st_form_is_compatible(st_form form)
+ST_INLINE int st_form_is_compatible(st_form form)
 {
     return form == ST_NFKC || form == ST_NFKD;
 }
 
-static inline unsigned st_normal_row(uint32_t point)
+ST_INLINE unsigned st_normal_row(uint32_t point)
 {
     return st_normal_middle[(unsigned)st_normal_top[point >> 12] * 64 + (point >> 6 & 63)];
 }
 
-static inline unsigned st_normal_entry(uint32_t point)
+ST_INLINE unsigned st_normal_entry(uint32_t point)
 {
     return st_normal_values[st_normal_row(point) * 64 + (point & 63)];
 }
 
 /* Whether the character belongs to the form's mask, or to another one. */
-static inline int st_normal_in(uint32_t point, int mask)
+ST_INLINE int st_normal_in(uint32_t point, int mask)
 {
     return (int)(st_normal_masks[st_normal_row(point) * ST_MASKS + (unsigned)mask] >> (point & 63) & 1);
 }
 
-static inline unsigned st_class_of_entry(unsigned entry)
+ST_INLINE unsigned st_class_of_entry(unsigned entry)
 {
     return entry & ST_ENTRY_DECOMPOSES ? 0 : entry & ST_ENTRY_CLASS;
 }
 
 /* The character that the two compose to, or ST_NO_CHAR. *joins: whether they are a pair of the table or of Hangul; the first may
  * also be the end of what composes with the second. */
-static inline uint32_t st_compose_or_join(uint32_t first, uint32_t second, int *joins)
+ST_INLINE uint32_t st_compose_or_join(uint32_t first, uint32_t second, int *joins)
 {
     const uint64_t key = (uint64_t)first << 21 | second;
     *joins = 1;
@@ -90,7 +90,7 @@ static inline uint32_t st_compose_or_join(uint32_t first, uint32_t second, int *
 }
 
 /* The decomposition of a character that is not a syllable, as UTF-8 in *text; 0 bytes: it does not decompose in this form. */
-static inline unsigned st_record_of(st_form form, unsigned entry, const uint8_t **text)
+ST_INLINE unsigned st_record_of(st_form form, unsigned entry, const uint8_t **text)
 {
     if (!(entry & ST_ENTRY_DECOMPOSES))
         return 0;
@@ -103,10 +103,10 @@ static inline unsigned st_record_of(st_form form, unsigned entry, const uint8_t 
 }
 
 /* Decomposes into at most ST_MOST_PARTS characters, and returns how many. */
-static inline unsigned st_decompose(st_form form, uint32_t point, uint32_t *parts)
+ST_INLINE unsigned st_decompose(st_form form, uint32_t point, uint32_t *parts)
 {
     const uint32_t syllable = point - ST_SYLLABLE, trail = syllable % (ST_TRAILS + 1);
-    const uint8_t *text = NULL;
+    const uint8_t *text = 0;
     unsigned count = 0, size;
     if (syllable < ST_SYLLABLES) {
         parts[0] = ST_LEAD + syllable / (ST_VOWELS * (ST_TRAILS + 1));
@@ -122,15 +122,11 @@ static inline unsigned st_decompose(st_form form, uint32_t point, uint32_t *part
     return count;
 }
 
-/* Does a run begin with the character at `text`? `before`: the character in front, NULL where there is none. */
-static inline int st_starts_run(st_form form, const uint8_t *text, const uint8_t *before)
+/* Does a run begin with the character, behind `front`? */
+ST_INLINE int st_begins_run(st_form form, uint32_t point, uint32_t front)
 {
-    unsigned size;
     uint32_t parts[ST_MOST_PARTS];
     int joins;
-    if (*text < 0x80 || !before)
-        return 1;
-    const uint32_t point = st_utf8_decode(text, &size);
     if (!st_normal_in(point, form) && !st_normal_in(point, ST_MASK_MARKS))
         return 1;
     st_decompose(form, point, parts);
@@ -140,13 +136,39 @@ static inline int st_starts_run(st_form form, const uint8_t *text, const uint8_t
         return 0;
     if (!st_form_composes(form) || !(entry & ST_ENTRY_SECOND) || entry & ST_ENTRY_DECOMPOSES)
         return 1;
-    const unsigned count = st_decompose(form, st_utf8_decode(before, &size), parts);
+    const unsigned count = st_decompose(form, front, parts);
     st_compose_or_join(parts[count - 1], first, &joins);
     return !joins;
 }
 
+/* The same of the character at `text`. `before`: the character in front, NULL where there is none. */
+ST_INLINE int st_starts_run(st_form form, const uint8_t *text, const uint8_t *before)
+{
+    unsigned size;
+    return *text < 0x80 || !before || st_begins_run(form, st_utf8_decode(text, &size), st_utf8_decode(before, &size));
+}
+
+/* Is a character, one in the masks of the form, sure to stay behind `front` (ST_NO_CHAR: it is the first), where all in front is normal? */
+ST_INLINE int st_char_fits(st_form form, uint32_t point, uint32_t front)
+{
+    const unsigned entry = st_normal_entry(point);
+    const int may_change = st_normal_in(point, form);
+    if (may_change && (entry & ST_ENTRY_DECOMPOSES || !(entry & (ST_ENTRY_CLASS | ST_ENTRY_SECOND))))
+        return 0;
+    if (front == ST_NO_CHAR)
+        return 1;
+    if (!may_change) /* a plain mark: it has to be in order */
+        return st_class_of_entry(st_normal_entry(front)) <= (entry & ST_ENTRY_CLASS);
+    if (!(entry & ST_ENTRY_CLASS))
+        return st_begins_run(form, point, front);
+    int joins = 1;
+    if (!(st_normal_entry(front) & (ST_ENTRY_CLASS | ST_ENTRY_DECOMPOSES)))
+        st_compose_or_join(front, point, &joins);
+    return !joins;
+}
+
 /* Is a run that is this character alone sure to stay so, whatever follows? Conservative where it decomposes. */
-static inline int st_is_inert(st_form form, uint32_t point)
+ST_INLINE int st_is_inert(st_form form, uint32_t point)
 {
     uint32_t parts[ST_MOST_PARTS];
     if (st_form_composes(form) && point - ST_SYLLABLE < ST_SYLLABLES)
@@ -158,7 +180,7 @@ static inline int st_is_inert(st_form form, uint32_t point)
 }
 
 /* The lower case of a character; ST_NO_CHAR for the one that becomes two. */
-static inline uint32_t st_lower_of(uint32_t point)
+ST_INLINE uint32_t st_lower_of(uint32_t point)
 {
     const unsigned row = st_lower_middle[(unsigned)st_lower_top[point >> 12] * 64 + (point >> 6 & 63)];
     const unsigned number = st_lower_rows[row * 64 + (point & 63)];

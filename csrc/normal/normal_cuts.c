@@ -31,8 +31,7 @@ static int leaves(const st_step *step, const uint8_t *text)
     }
 }
 
-/* No step changes the character, alone or for what stands in front of it. */
-static int is_untouched(const st_normalizer *normalizer, const uint8_t *text)
+int st_normalizer_leaves(const st_normalizer *normalizer, const uint8_t *text)
 {
     for (size_t i = 0; i < normalizer->count; i++)
         if (!leaves(&normalizer->steps[i], text))
@@ -50,7 +49,7 @@ int st_normalizer_cut(const st_normalizer *normalizer, const uint8_t *text, size
         if (!first || behind >= n)
             return 0;
         first -= st_utf8_size_before(text, first);
-        if (!is_untouched(normalizer, text + first) || !is_untouched(normalizer, text + behind))
+        if (!st_normalizer_leaves(normalizer, text + first) || !st_normalizer_leaves(normalizer, text + behind))
             return 0;
         behind += st_utf8_size(text[behind]);
     }

@@ -78,6 +78,10 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step);
 /* Whether no step changes text[0..n), which is valid UTF-8. No may also mean that only the steps themselves can tell. */
 int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n);
 
+/* Whether no step changes the character at `text`, alone or for what stands in front of it: then the text behind and what is in front are
+ * normalized each by itself. For normalizers of forms. */
+int st_normalizer_leaves(const st_normalizer *normalizer, const uint8_t *text);
+
 /* Whether a text can be cut somewhere, so that its parts, each normalized as a text of its own, give the normalized text. */
 int st_normalizer_has_cuts(const st_normalizer *normalizer);
 

@@ -8,35 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..native.launch import TextLaunch
+from ._base_engine import BaseEngine
+from ._errors import Unusable
 from ._job import (
     BLOCK,
     CLASSES,
     COUNTS,
-    FLAG_GAP,
+    FLAG_FORM,
     FLAG_LISTS,
     FLAG_ROOM,
-    FLAG_UTF8,
-    FLAG_WORD,
-    FLAG_WORK,
     LONGEST,
     SHORT_CLASSES,
     SHORT_STRETCH,
     STRETCH,
-    TILE,
     place_in,
 )
 from ._short import OF_ONE_TEXT, ShortCall
 from ._special_tokens import Sought
-from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
+from ._starts import SEGMENT_BLOCKS, add_starts, find_starts
 from ._text import DeviceText, ShortText, bytes_in_blocks
-from ._waiting import Steps, complete
+from ._waiting import Steps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._protocols import DeviceArray, HostArray, Places, Record
-    from ..native.normal import Normalizer
+    from .._protocols import DeviceArray, HostArray, Record
     from ._device import CudaDevice
+    from ._repair import Form
     from ._tables import Tables
 
     Rooms = tuple[tuple[float, ...], tuple[float, ...]]
@@ -63,9 +61,6 @@ USUAL_ROOM = (1 / 16, 1 / 24, 1 / 32, 1 / 48, 1 / 48, 1 / 40, 1 / 80, 1 / 256, 1
 ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65), (1 / 2, 1 / 16)
 SMALLER = 4
 
-# Places of special tokens that are looked for at once; a text with more is searched again.
-_FOUND_ROOM = 4096
-
 # Short texts share buffers by powers of two, from here on.
 _LEAST_SHORT = 1 << 16
 
@@ -73,153 +68,8 @@ _LEAST_SHORT = 1 << 16
 _LARGE_SHORT = 1 << 20
 
 
-class Unusable(Exception):
-    """The device gave no usable result; the message says why. The caller encodes the text otherwise."""
-
-
 class Crowded(Unusable):
     """There are more ids than a result has room for, and nothing else is wrong."""
-
-
-class Named(Exception):
-    """The text holds names of special tokens, so it has no ids as a whole.
-
-    places, numbers: int64 arrays on the host, in order of the places: offset of a name's first byte, and which it is.
-    """
-
-    def __init__(self, places: Places, numbers: Places) -> None:
-        super().__init__(f"{len(places)} names")
-        self.places, self.numbers = places, numbers
-
-
-class BaseEngine:
-    """What the engines for merging and for longest match have in common.
-
-    Args:
-        device: where the kernels run (_device.py).
-    """
-
-    def __init__(self, device: CudaDevice) -> None:
-        self._device, self._buffers = device, Buffers(device)
-        self._names: tuple[Sought, DeviceArray, HostArray, list[DeviceArray]] | None = None
-        self._report: HostArray | None = None
-
-    # ---- buffers ----
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the buffers, the vocabulary's tables aside."""
-        return self._buffers.nbytes
-
-    def forget(self) -> None:
-        """Gives up the buffers."""
-        self._buffers.clear()
-
-    # ---- names of special tokens ----
-
-    def find_names(self, text: DeviceText, names: Sought | None) -> tuple[Places, Places]:
-        """(places, numbers) as Named has them: every place where a name stands, overlapping ones included, and there
-        the longest of each set. The names have to fit; none lies across two texts."""
-        if text.size == 0 or not names:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        room = _FOUND_ROOM
-        while True:
-            job = self._text_job(text)
-            self._look_for(job, names, room)
-            self._device.launch("begin", job, 1, 32)
-            self._device.launch("find", job, -(-int(job["blocks"]) // 256), 256)
-            count = int(self._buffers.counted()["specials"])
-            if count <= room:
-                return self._found(count)
-            room = count
-
-    def _found(self, count: int) -> tuple[Places, Places]:
-        found = np.sort(self._device.get(self._buffers.kept("found")[: 8 * count]).view(np.uint64))
-        return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
-
-    def _look_for(self, job: Record, names: Sought | None, room: int = _FOUND_ROOM) -> None:
-        """Tells the job which names to look for. They are kept on the device, because most calls have the same."""
-        job["name_count"] = len(names or ())
-        if not names:
-            return
-        if self._names is None or self._names[0] is not names:
-            self._names = names, *names.put(self._device)
-        _, sets, job["name_firsts"], _ = self._names
-        job["names"] = self._device.pointer(sets)
-        job["found"], job["found_room"] = self._buffers.address("found", room, np.uint64), room
-
-    # ---- the job ----
-
-    def _text_job(self, text: DeviceText) -> Record:
-        """A job that knows the text, and where to count and report."""
-        job = text_job(self._buffers, text)
-        if self._report is None:
-            self._report = self._device.pinned(COUNTS.itemsize).view(COUNTS)
-        job["report"] = self._report.ctypes.data
-        return job
-
-    def _count_room(self, job: Record, stretches: int, size: int) -> None:
-        """Room to count the tokens of a slice's stretches, each of `size` bytes."""
-        address = self._buffers.address
-        job["tokens"] = address("tokens", stretches, np.uint32)
-        job["offsets"] = address("offsets", stretches, np.uint32)
-        job["row_slots"] = address("row_slots", stretches * (size // BLOCK), np.uint32)
-        job["tile_starts"] = address("tile_starts", -(-stretches // TILE) + 1, np.uint64)
-
-    def _count_tokens(self, job: Record, stretches: int) -> None:
-        self._device.launch("sum", job, -(-stretches // (8 * TILE)), 256)
-        self._device.launch("scan", job, 1, 32)
-
-    # ---- a text ----
-
-    def encode(
-        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
-    ) -> tuple[DeviceArray, DeviceArray | None]:
-        """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
-
-        Args:
-            trusted: the text is known to be UTF-8, each text of several by itself.
-            names: what must not stand in the text (find_names).
-
-        Raises:
-            Named: a name stands in it.
-            Unusable: it is no UTF-8, or the device's answer contradicts itself.
-        """
-        return complete(self.encoding(text, dtype, trusted, names))
-
-    def encoding(
-        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
-    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
-        """encode() in steps."""
-        raise NotImplementedError
-
-    def _no_rows(self, text: DeviceText) -> DeviceArray | None:
-        return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
-
-    def _prepare_rows(self, job: Record, text: DeviceText) -> DeviceArray | None:
-        if text.rows is None:
-            return None
-        row_starts = self._device.empty(len(text.rows) + 1, np.uint64)
-        job["rows"], job["row_starts"] = self._device.pointer(text.rows), self._device.pointer(row_starts)
-        job["row_count"] = len(text.rows)
-        return row_starts
-
-    def _answer(self, text: DeviceText, names: Sought | None) -> np.void:
-        """What the kernels counted. Raises Named, Unusable."""
-        assert self._report is not None
-        counts: np.void = self._report[0]
-        if counts["flags"] & FLAG_UTF8:
-            raise Unusable("the text is not valid UTF-8")
-        if counts["specials"]:
-            few = counts["specials"] <= _FOUND_ROOM
-            raise Named(*(self._found(int(counts["specials"])) if few else self.find_names(text, names)))
-        if counts["flags"] & FLAG_GAP:
-            raise Unusable("a long stretch has no place where a piece surely starts")
-        if counts["flags"] & FLAG_WORD:
-            raise Unusable("a merge contradicts itself")
-        if counts["flags"] & FLAG_WORK:
-            raise Unusable("beginnings of long tokens that no token ends take too long")
-        return counts
 
 
 class Engine(BaseEngine):
@@ -229,10 +79,17 @@ class Engine(BaseEngine):
         device: where the kernels run (_device.py).
         encode_piece: the ids of bytes taken as one piece, on the CPU: for pieces of more than LONGEST bytes.
         tables: those of the vocabulary and the pattern on this device.
+        form: as BaseEngine has it.
     """
 
-    def __init__(self, device: CudaDevice, encode_piece: Callable[[bytes], list[int]], tables: Tables) -> None:
-        super().__init__(device)
+    def __init__(
+        self,
+        device: CudaDevice,
+        encode_piece: Callable[[bytes], list[int]],
+        tables: Tables,
+        form: Form | None = None,
+    ) -> None:
+        super().__init__(device, form)
         self._encode_piece, self._tables = encode_piece, tables
         self._words = tables.words.now
         self._short: ShortCall | None = None
@@ -329,6 +186,9 @@ class Engine(BaseEngine):
             call.set_rows(text, starts.ctypes.data)
         call.launch.run(self._device.blocks_for("short", -(-text.size // (8 * SHORT_STRETCH))))
         there = DeviceText(call.data, text.size)
+        if text.is_normal:
+            assert self._report is not None
+            self._report["flags"] &= ~np.uint32(FLAG_FORM)
         counts = self._answer(there, names)
         self._note(counts)
         tokens = int(counts["tokens"])
@@ -346,17 +206,17 @@ class Engine(BaseEngine):
         return ids[:tokens], starts[: text.rows + 1]
 
     def text_launch(
-        self, room: HostArray, dtype: np.dtype[Any], names: Sought | None, normalizer: Normalizer | None
+        self, room: HostArray, dtype: np.dtype[Any], names: Sought | None
     ) -> tuple[TextLaunch, object, object]:
-        """(what encodes one text after another that the normalizer leaves as it is, in `room`, pinned uint8 with 16
-        bytes more, into pinned memory of the dtype, on the stream that is current; `place` as long as it may be
-        used; what it points to besides, to be kept as long)."""
+        """(what encodes one text after another, in `room`, pinned uint8 with 16 bytes more, into pinned memory of the
+        dtype, on the stream that is current; `place` as long as it may be used; what it points to besides, to be kept
+        as long)."""
         call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, dtype, False), names)
         assert self._report is not None
         report, tokens = self._report.view(np.uint8), _count_of("tokens")
         doubts = _count_of("flags"), _count_of("specials"), _count_of("huge")
         most, stream = self._device.blocks_for("short", 1 << 20), self._device.current_stream()
-        facts = report, tokens, doubts, FLAG_ROOM, room, normalizer, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
+        facts = report, tokens, doubts, FLAG_ROOM, room, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
         return TextLaunch(call.launch.launch, call.numbers, OF_ONE_TEXT, *facts), self.place, call
 
     @property
@@ -378,6 +238,7 @@ class Engine(BaseEngine):
         if self._short is None or self._short.key != key:
             job = self._job_for(DeviceText(data, size), text.dtype.itemsize, ALL_ROOM, True)
             self._look_for(job, names)
+            self._look_at_form(job)
             # Kept with the names that the job points to: the next text may have others.
             key = *key[:3], self._buffers.moves, self._words
             assert self._report is not None

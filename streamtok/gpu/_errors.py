@@ -26,6 +26,14 @@ class DeviceMemoryError(DeviceError, MemoryError):
         super().__init__(message, lasting=False)
 
 
+class Unusable(Exception):
+    """The device gave no usable result; the message says why. The caller encodes the text otherwise."""
+
+
+class NotNormal(Unusable):
+    """The text may not be in its normal form: the host has to look, or to normalize it."""
+
+
 class NotForDevice(Exception):
     """The CPU has to take this text: it has the exact error, or can encode it. The device works."""
 

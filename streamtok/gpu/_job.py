@@ -13,7 +13,7 @@ BLOCK = 64
 TILE = 256
 GAPS = 4
 
-FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP, FLAG_WORK = 1, 2, 4, 8, 16, 32
+FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP, FLAG_WORK, FLAG_FORM = 1, 2, 4, 8, 16, 32, 64
 LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
@@ -25,6 +25,7 @@ first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 l
 huge_starts huge_ends huge_tokens huge_room
 tile_starts offsets out out_room id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_room trusted
+form form_firsts doubts doubts_room
 cells longest_token bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """
@@ -45,6 +46,9 @@ NAME_SET = struct("nodes depth place name inner first edges:3 before")
 PACKING = struct("source starts sizes blocks passages count text marks")
 """A st_packing."""
 
+SPLICING = struct("sources places parts size text")
+"""A st_splicing."""
+
 PASSAGE_ID = 1 << 63
 """Added to an id in place of a passage's size."""
 
@@ -61,6 +65,7 @@ COUNTS = np.dtype(
         ("deferred", "<u4", (2,)),
         ("lists", "<u4", (CLASSES,)),
         ("specials", "<u4"),
+        ("doubts", "<u4"),
         ("heads", "<u4", (3,)),
         ("learned", "<u4"),
         ("arrived", "<u4"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ._waiting import Steps, copied
 
 if TYPE_CHECKING:
-    from .._protocols import HostArray
+    from .._protocols import DeviceArray, HostArray
     from ._device import CudaDevice
 
 # Asking whether memory is pinned takes longer than copying fewer bytes than this.
@@ -37,6 +39,15 @@ class Lane:
             self._pinned.pop(name, None)
             self._pinned[name] = self.device.pinned(max(size, min(size + size // 8, PINNED), 1 << 16))
         return self._pinned[name][:size]
+
+    def put(self, facts: HostArray, name: str = "facts") -> DeviceArray:
+        """A row of numbers on the device, by pinned memory of that name, which takes half the time of a pageable row.
+        What was put there before is done."""
+        staged = self.pinned(name, facts.nbytes).view(facts.dtype)
+        np.copyto(staged, facts)
+        room = self.device.empty(len(facts), facts.dtype)
+        self.device.upload(room, staged)
+        return room
 
     def is_pinned(self, data: HostArray) -> bool:
         """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""

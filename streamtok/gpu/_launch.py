@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from ..native.buffers import copied_ids
 from ..native.steps import within
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
+from ._base_engine import Named
 from ._device import finish
-from ._engine import SHORT, SHORT_ON_HOST, Crowded, Engine, Named, Unusable, room_for_ids, short_room
-from ._errors import NotForDevice
+from ._engine import SHORT, SHORT_ON_HOST, Crowded, Engine, room_for_ids, short_room
+from ._errors import NotForDevice, NotNormal, Unusable
 from ._job import BLOCK
 from ._lane import WORTH_ASKING, Lane
 from ._normal import made_normal
+from ._repair import form_of
 from ._results import Loan, Results
 from ._tables import Tables, vocab_for
 from ._text import Request, ShortText, bytes_in_blocks, starts_of
@@ -31,6 +33,7 @@ from .longest.engine import LongestEngine, LongestTables
 if TYPE_CHECKING:
     from .._protocols import DeviceArray, Encoding, HostArray
     from ..native.launch import TextLaunch
+    from ..native.normal import Normalizer
     from ._device import CudaDevice
     from ._special_tokens import Names
 
@@ -40,34 +43,44 @@ _WORTH_A_ROOM = 1 << 16
 _WORTH_LENDING = 1 << 14
 """Bytes of text, or characters, from which on ids may be too many to be copied at once."""
 
+_T = TypeVar("_T")
+
 _OTHERWISE = NotForDevice, Unusable, Named
 """What one launch raises for texts that it does not encode."""
 
 
 _KERNELS: dict[str | None, tuple[Any, Any]] = {
-    "merging": (Tables, lambda device, encoding, tables: Engine(device, encoding._coder.encode_piece, tables)),
+    "merging": (Tables, lambda device, encoding, *given: Engine(device, encoding._coder.encode_piece, *given)),
     "longest": (
         LongestTables,
-        lambda device, encoding, tables: LongestEngine(device, tables, encoding._pat_str is not None),
+        lambda device, encoding, tables, form: LongestEngine(device, tables, encoding._pat_str is not None, form),
     ),
 }
 """By Model.kernels: what makes the tables on a device, and the engine of a slot."""
 
 
 class Station:
-    """A vocabulary's tables on a device, shared by the slots there."""
+    """A vocabulary's tables on a device, shared by the slots there.
+
+    normalizer: the encoding's. form: all that it does, where the kernels look for that; else None."""
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding, self.results = device, encoding, Results(device)
         vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
         tables_for, self._engine_for = _KERNELS[encoding._kind.kernels]
         self.tables: Tables | LongestTables = tables_for(device, vocab, pattern, is_limited)
-        self.normalizer = encoding._normalizer
+        self.normalizer, self.form = encoding._normalizer, form_of(encoding._normalizer)
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine | LongestEngine:
-        made: Engine | LongestEngine = self._engine_for(self.device, self._encoding, self.tables)
+        made: Engine | LongestEngine = self._engine_for(self.device, self._encoding, self.tables, self.form)
         return made
+
+    @property
+    def first_normalizer(self) -> Normalizer | None:
+        """What the host does to all texts before a device has them; None: nothing, or the device looks whether it has
+        to."""
+        return self.normalizer if self.form is None else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,12 +141,12 @@ class OneLaunch(Lane):
 
     def _make_quick(self, text: str | bytes, request: Request) -> Quick | None:
         sought = request.names.sought
-        if not isinstance(self.engine, Engine) or not sought.fits:
+        if not isinstance(self.engine, Engine) or not sought.fits or self.station.first_normalizer is not None:
             return None
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
         most = min(SHORT_ON_HOST, short_room(size))
         room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
-        launch, place, held = self.engine.text_launch(room, request.dtype, sought, self.station.normalizer)
+        launch, place, held = self.engine.text_launch(room, request.dtype, sought)
         return Quick(launch, out, out.ctypes.data, most, request.names, place, held, self.engine.note_short)
 
     def _run(self, quick: Quick, text: str | bytes, out: int, room: int) -> int:
@@ -150,15 +163,18 @@ class OneLaunch(Lane):
         """(ids, row starts) on the host, the ids in the beginning of `out` if that is given; None where texts take more
         than one launch. The row starts of one text are None. Raises HasSurrogates."""
         is_target = out is not None and self.is_pinned(out)
-        try:
-            text = self._put_short(texts, request, SHORT_ON_HOST)
+
+        def encode(text: ShortText) -> tuple[Any, Any]:
             starts = None if text.rows is None else self.pinned("starts", 8 * (text.rows + 1)).view(np.int64)
             found = None if out is not None else self._in_loan(text, request, starts)
             if found is None:
                 target = out if is_target else self._pinned_ids("out", text.size, request)
                 ids, starts = self.engine.encode_short(text, request.names.sought, target, starts)
                 found = _copied(ids) if out is None else ids, starts
-        except _OTHERWISE:
+            return found
+
+        found = self._of_short(texts, request, SHORT_ON_HOST, encode)
+        if found is None:
             return None
         ids, starts = found
         if out is None:
@@ -172,9 +188,18 @@ class OneLaunch(Lane):
 
     def short_to_device(self, texts: Texts, request: Request) -> Any:
         """The ids of one text on the host, on the device; None where it takes more. Raises HasSurrogates."""
+        return self._of_short(
+            texts, request, SHORT, lambda text: self.engine.encode_short(text, request.names.sought)[0]
+        )
+
+    def _of_short(self, texts: Texts, request: Request, most: int, encode: Callable[[ShortText], _T]) -> _T | None:
+        """What a call makes of texts, which the host normalizes before that if it has to; None where they take more
+        than one launch."""
         try:
-            text = self._put_short(texts, request, SHORT)
-            return self.engine.encode_short(text, request.names.sought)[0]
+            try:
+                return encode(self._put_short(texts, request, most, self.station.first_normalizer))
+            except NotNormal:
+                return encode(self._put_short(texts, request, most, self.station.normalizer))
         except _OTHERWISE:
             return None
 
@@ -182,7 +207,7 @@ class OneLaunch(Lane):
         """The same of a text on the device."""
         sought = request.names.sought
         address = self.device.pointer(source)
-        if self.station.normalizer is not None or not sought.fits or address % 16 or not len(source):
+        if self.station.first_normalizer is not None or not sought.fits or address % 16 or not len(source):
             return None
         try:
             text = ShortText(address, len(source), request.dtype, request.trusted)
@@ -192,10 +217,12 @@ class OneLaunch(Lane):
 
     # ---- where texts are read, and ids written ----
 
-    def _put_short(self, texts: Texts, request: Request, most: int, is_normal: bool = False) -> ShortText:
+    def _put_short(
+        self, texts: Texts, request: Request, most: int, normalizer: Normalizer | None, is_normal: bool = False
+    ) -> ShortText:
         """The texts in pinned memory, normalized. Raises NotForDevice where they take more than one launch.
 
-        is_normal: the normalizer, if there is one, leaves them as they are."""
+        normalizer: what is done to them; None: nothing. is_normal: nothing more is to be done."""
         layout, rows = Layout(texts, True), None if len(texts) == 1 else len(texts)
         complete(ended(layout.measure()))
         size = layout.size() if rows is None else BLOCK * layout.count_blocks()
@@ -205,8 +232,7 @@ class OneLaunch(Lane):
         if room is None:
             room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
             complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
-        normalizer = self.station.normalizer
-        if normalizer is not None and not is_normal:
+        if normalizer is not None:
             sizes = np.empty(len(texts), np.int64)
             layout.sizes(sizes)
             starts, _ = starts_of(sizes, rows is not None)
@@ -214,8 +240,9 @@ class OneLaunch(Lane):
             if normal is None:
                 raise NotForDevice("names in text that is normalized")
             if normal is not texts:
-                return self._put_short(normal, request, most, True)
-        return ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows)
+                return self._put_short(normal, request, most, None, True)
+            is_normal = True
+        return ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows, is_normal)
 
     def _read_in_place(self, texts: Texts, layout: Layout) -> HostArray | None:
         """Pinned memory in which one text lies, as the kernel can read it; None: it is to be copied."""

@@ -16,25 +16,26 @@ LEAST_SLICE = 1 << 18
 part of them."""
 
 
-def bytes_for(id_bytes: int) -> int:
+def bytes_for(id_bytes: int, has_form: bool = False) -> int:
     """Device memory for a byte of text in a slice, at most.
 
     1 as it came and 1.02 as laid out with marks; 0.48 where pieces start and the like, huge pieces among it; 4 a slot
     (_engine.py); the lists of atoms at 8 an entry, the usual ones or those that hold all that there can be; and an id a
-    byte, though text has one for three or more and gets room for two for three at first.
+    byte, though text has one for three or more and gets room for two for three at first. has_form: texts may be put
+    together anew in a normal form (_repair.py), which takes one more.
     """
     usual, all_there_is = (8 * sum(map(sum, room)) for room in (USUAL_ROOM, ALL_ROOM))
-    return math.ceil(6.5 + max(usual, all_there_is / SMALLER) + id_bytes)
+    return math.ceil(6.5 + has_form + max(usual, all_there_is / SMALLER) + id_bytes)
 
 
-def slice_for(limit: int | None, tables: int, id_bytes: int) -> int:
+def slice_for(limit: int | None, tables: int, id_bytes: int, has_form: bool = False) -> int:
     """Bytes of text that may be encoded at once. Raises DeviceMemoryError where the limit leaves room for too few."""
     if limit is None:
         return DEFAULT_SLICE
-    least = tables + LEAST_SLICE * bytes_for(id_bytes)
+    least = tables + LEAST_SLICE * bytes_for(id_bytes, has_form)
     if limit < least:
         raise DeviceMemoryError(
             f"memory_limit={shown(limit)} is too small: the tables take {tables} bytes and the smallest slice of text "
             f"{least - tables}; write memory_limit={least} or more"
         )
-    return min(DEFAULT_SLICE, (limit - tables) // bytes_for(id_bytes))
+    return min(DEFAULT_SLICE, (limit - tables) // bytes_for(id_bytes, has_form))

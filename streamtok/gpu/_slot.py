@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..native.texts import Layout, Texts
-from ._engine import Named, Unusable
-from ._errors import NotForDevice
-from ._job import BLOCK
+from ._base_engine import Named
+from ._errors import NotForDevice, NotNormal, Unusable
+from ._job import BLOCK, PASSAGE_ID
 from ._lane import PINNED
 from ._launch import OneLaunch, Station
 from ._normal import made_normal, made_ready
 from ._pieces import Slice
+from ._repair import repaired
 from ._special_tokens import cut_at
 from ._text import DeviceText, bytes_in_blocks, pack, starts_of
 from ._waiting import Steps, complete, ended
@@ -39,7 +40,8 @@ class Pieces:
 
     rows: the piece that each row begins with. text: the source as the kernels take it, where it is laid out like that;
     else None. has_no_names: those that stood in it are cut out: pieces have sizes of PASSAGE_ID + id in their place
-    (pack() in _text.py), and the rest is known to be UTF-8. held: what a copy to the device may still read.
+    (pack() in _text.py), and the rest is known to be UTF-8. is_normal: the host has seen to the normal form. held: what
+    a copy to the device may still read.
     """
 
     source: DeviceArray
@@ -48,6 +50,7 @@ class Pieces:
     rows: Places
     text: DeviceText | None = None
     has_no_names: bool = False
+    is_normal: bool = False
     held: HostArray | None = None
 
 
@@ -92,15 +95,6 @@ class Slot(OneLaunch):
             self._text = self.device.empty(max(size, 1 << 16), np.uint8)
         return self._text
 
-    def _put(self, facts: HostArray) -> DeviceArray:
-        """What is known of a text, on the device: by pinned memory, which takes half the time of a pageable row. The
-        text before it is done."""
-        staged = self.pinned("facts", facts.nbytes).view(facts.dtype)
-        np.copyto(staged, facts)
-        room = self.device.empty(len(facts), facts.dtype)
-        self.device.upload(room, staged)
-        return room
-
     def _one_behind_the_other(self, layout: Layout, texts: Texts, total: int) -> Steps[HostArray]:
         """UTF-8 of all pieces one behind the other, for an upload."""
         if len(texts) == 1 and total and not layout.has_characters:
@@ -131,35 +125,42 @@ class Slot(OneLaunch):
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")
-            pieces = yield from self._brought(some.pieces, some.rows, request)
-            return (yield from self._encode(pieces, request))
+            try:
+                pieces = yield from self._brought(some.pieces, some.rows, request, self.station.first_normalizer)
+                return (yield from self._encode(pieces, request))
+            except NotNormal:
+                pieces = yield from self._brought(some.pieces, some.rows, request, self.station.normalizer)
+                return (yield from self._encode(pieces, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
 
-    def _brought(self, texts: Texts, rows: Places, request: Request, is_normal: bool = False) -> Steps[Pieces]:
+    def _brought(
+        self, texts: Texts, rows: Places, request: Request, normalizer: Normalizer | None, is_normal: bool = False
+    ) -> Steps[Pieces]:
         """Texts of the host, normalized and on the device.
 
-        is_normal: the normalizer, if there is one, leaves them as they are."""
+        normalizer: what is done to them; None: nothing. is_normal: nothing more is to be done."""
         layout, sizes = Layout(texts), np.empty(len(texts), np.int64)
         yield from ended(layout.measure())
         layout.sizes(sizes)
         in_blocks = len(texts) > 1 and not layout.is_joined
         starts, total = starts_of(sizes, in_blocks)
         put = self._in_blocks(layout, rows) if in_blocks else self._one_behind_the_other(layout, texts, total)
-        data, normalizer = (yield from put), self.station.normalizer
-        if normalizer is not None and not is_normal:
+        data = yield from put
+        if normalizer is not None:
             normal = yield from made_normal(texts, data, starts, sizes, normalizer, request.names.matchers)
             if normal is None:
                 return (yield from self._brought_without_names(data, starts, sizes, rows, request, normalizer))
             if normal is not texts:
-                return (yield from self._brought(normal, rows, request, True))
+                return (yield from self._brought(normal, rows, request, None, True))
+            is_normal = True
         if not total:
             return Pieces(self.device.empty(0, np.uint8), starts, sizes, rows)
         if not request.names.sought.fits:
             raise NotForDevice(_TOO_MANY_NAMES)
         source = self._load(data)
         text = _text_in(source[: len(data)], total) if in_blocks else None
-        return Pieces(source, starts, sizes, rows, text, held=data)
+        return Pieces(source, starts, sizes, rows, text, is_normal=is_normal, held=data)
 
     def _brought_without_names(
         self, data: HostArray, starts: Places, sizes: Places, rows: Places, request: Request, normalizer: Normalizer
@@ -171,7 +172,7 @@ class Slot(OneLaunch):
             return Pieces(self.device.empty(0, np.uint8), texts.starts, texts.sizes, texts.rows)
         ready = np.frombuffer(texts.data, np.uint8)
         data = ready if len(ready) > PINNED else (yield from self.staged(ready))
-        return Pieces(self._load(data), texts.starts, texts.sizes, texts.rows, has_no_names=True, held=data)
+        return Pieces(self._load(data), texts.starts, texts.sizes, texts.rows, None, True, True, data)
 
     def _row_starts(self, starts: Places) -> DeviceArray | None:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
@@ -193,7 +194,7 @@ class Slot(OneLaunch):
         """As encode_host, of the pieces source[start : start + size] of an array on the device, in ascending order.
         is_large: they are beyond what may be encoded at once."""
         try:
-            if is_large or self.station.normalizer is not None or not request.names.sought.fits:
+            if is_large or self.station.first_normalizer is not None or not request.names.sought.fits:
                 raise NotForDevice("more than a slice without a place to cut, text to be normalized, too many names")
             return complete(self._encode(Pieces(source, starts, sizes, rows), request))
         except (NotForDevice, Unusable):
@@ -206,31 +207,53 @@ class Slot(OneLaunch):
 
     def _encode(self, pieces: Pieces, request: Request) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """(ids, row starts) of pieces on the device, cut at the names in them. Raises NotForDevice, Unusable."""
-        starts, sizes, rows = pieces.starts, pieces.sizes, pieces.rows
-        if not sizes.any():
-            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
+        if not pieces.sizes.any():
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(pieces.rows) + 1, np.int64))
         names = None if pieces.has_no_names else request.names.sought
         trusted = request.trusted or pieces.has_no_names
         with self._timed("kernel"):
             text = pieces.text or self._laid_out(pieces)
+            if self.station.form is not None and not pieces.is_normal:
+                places, numbers, doubts = yield from self.engine.looking(text, trusted, names)
+                trusted, names = True, None
+                if len(places) or len(doubts):
+                    cut = self._cut(pieces, places, numbers, request)
+                    pieces = yield from self._repaired(cut, pieces, doubts)
+                    text = self._laid_out(pieces)
             try:
                 ids, row_starts = yield from self.engine.encoding(text, request.dtype, trusted, names)
             except Named as named:
-                taken = request.names.taken(_in_source(named.places, starts, sizes), named.numbers)
-                passage_of = np.searchsorted(starts, taken[0], "right") - 1
-                cut = cut_at(starts, sizes, rows, taken, passage_of)
-                text = pack(self.device, pieces.source, *cut, put=self._put)
-                ids, row_starts = yield from self.engine.encoding(text, request.dtype, trusted)
-        return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
+                pieces = self._cut(pieces, named.places, named.numbers, request)
+                ids, row_starts = yield from self.engine.encoding(self._laid_out(pieces), request.dtype, trusted)
+        return ids, None if row_starts is None or _is_one(pieces.rows) else row_starts.view(np.int64)
+
+    def _cut(self, pieces: Pieces, places: Places, numbers: Places, request: Request) -> Pieces:
+        """Pieces cut at names, which stand at these places of the text as it was laid out."""
+        starts, sizes = pieces.starts, pieces.sizes
+        taken = request.names.taken(_in_source(places, starts, sizes)[0], numbers)
+        cut = cut_at(starts, sizes, pieces.rows, taken, np.searchsorted(starts, taken[0], "right") - 1)
+        return Pieces(pieces.source, *cut, has_no_names=True)
+
+    def _repaired(self, cut: Pieces, whole: Pieces, doubts: Places) -> Steps[Pieces]:
+        """The pieces in their normal form, in which they are not around these blocks of the text as it was laid out.
+
+        whole: what was cut."""
+        if not len(doubts):
+            return cut
+        around = _in_source(BLOCK * doubts, whole.starts, whole.sizes)
+        assert self.station.normalizer is not None
+        passages = cut.starts, cut.sizes
+        source, starts, sizes = yield from repaired(self, cut.source, passages, around, self.station.normalizer)
+        return Pieces(source, starts, sizes, cut.rows, has_no_names=True)
 
     def _laid_out(self, pieces: Pieces) -> DeviceText:
         """The text for the kernels. One piece stays where it lies, if they can read it there."""
         source, starts, sizes, rows = pieces.source, pieces.starts, pieces.sizes, pieces.rows
-        if len(sizes) == 1 and _is_one(rows) and not pieces.has_no_names:
+        if len(sizes) == 1 and _is_one(rows) and sizes[0] < PASSAGE_ID:
             data = source[int(starts[0]) :]
             if self.device.pointer(data) % 16 == 0:
                 return DeviceText(data, int(sizes[0]))
-        return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows, put=self._put)
+        return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows, put=self.put)
 
 
 def _text_in(source: DeviceArray, size: int) -> DeviceText:
@@ -239,11 +262,13 @@ def _text_in(source: DeviceArray, size: int) -> DeviceText:
     return DeviceText(source, size, source[size : size + size // BLOCK], rows)
 
 
-def _in_source(places: Places, starts: Places, sizes: Places) -> Places:
-    """Places in a text that was laid out for the kernels, as places in what it was laid out of."""
+def _in_source(places: Places, starts: Places, sizes: Places) -> tuple[Places, Places]:
+    """Places in a text that was laid out for the kernels, as places in what it was laid out of; and where what is in a
+    block from there on ends."""
     laid_out, _ = starts_of(sizes, True)
     passage = np.searchsorted(laid_out, places, "right") - 1
-    return starts[passage] + places - laid_out[passage]
+    found = starts[passage] + places - laid_out[passage]
+    return found, np.minimum(found + BLOCK, (starts + sizes)[passage])
 
 
 def _is_one(rows: Places) -> bool:

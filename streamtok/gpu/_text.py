@@ -37,7 +37,7 @@ class ShortText:
 
     source: where it lies, at a multiple of 16, on the device or in pinned memory. size: its bytes, of all blocks if it
     has rows. dtype: of the ids. trusted: it is known to be UTF-8. rows: how many, and then marks and rows lie behind
-    the blocks (native/texts.pyx); None: it is one text.
+    the blocks (native/texts.pyx); None: it is one text. is_normal: the host has seen to its normal form.
     """
 
     source: int
@@ -45,6 +45,7 @@ class ShortText:
     dtype: np.dtype[Any]
     trusted: bool
     rows: int | None = None
+    is_normal: bool = False
 
     @property
     def bytes(self) -> int:

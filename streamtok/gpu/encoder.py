@@ -119,7 +119,9 @@ class GpuEncoder:
         self._kernels: Kernels | None = None
         with explained(self.device):
             self._slot = Slot(Station(self._device, encoding, is_limited=memory_limit is not None))
-        self._slice = slice_for(memory_limit, self._slot.station.tables.nbytes, self._dtype.itemsize)
+        station = self._slot.station
+        has_form = station.form is not None
+        self._slice = slice_for(memory_limit, station.tables.nbytes, self._dtype.itemsize, has_form)
         # A short text gets room for all that it could need, more than its share of a limit.
         self._short_size = SHORT if self._slice >= 4 * SHORT else 0
 

@@ -9,9 +9,7 @@ from libc.string cimport memcpy
 
 from .csrc.base cimport st_count_read
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
-from .normal cimport Normalizer
 from .memory cimport Items, items_of
-from .prepared cimport is_kept
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND
 from .workers cimport Batch, begin_copy, is_little
 
@@ -108,11 +106,10 @@ cdef class TextLaunch:
     numbers: the launch's job, uint64. places: which of them are source, source_size, size, blocks, stretches, trusted, marks, row_count,
     out and out_room. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
     32 bits are that are 0 unless the text takes more than that, or, of the first one the bit `crowded`, has more ids than there is room
-    for. buffer: pinned memory of uint8 for texts, and 16 bytes more. normalizer: what is to leave a text as it is; or None. blocks: the
-    most that the launch may have, each for block_bytes of text, in stretches of so many bytes."""
+    for. buffer: pinned memory of uint8 for texts, and 16 bytes more. blocks: the most that the launch may have, each for
+    block_bytes of text, in stretches of so many bytes."""
     cdef Launch launch
     cdef Items numbers, report, buffer
-    cdef Normalizer normalizer
     cdef uint64_t *job
     cdef size_t tokens_at, block_bytes, stretch
     cdef uint32_t crowded
@@ -123,13 +120,13 @@ cdef class TextLaunch:
 
     def __cinit__(
         self, Launch launch not None, numbers: _Data, tuple places: tuple[int, ...], report: _Data, size_t tokens_at,
-        tuple doubts: tuple[int, int, int], uint32_t crowded, buffer: _Data, Normalizer normalizer, unsigned blocks, size_t block_bytes,
-        size_t stretch, uintptr_t stream,
+        tuple doubts: tuple[int, int, int], uint32_t crowded, buffer: _Data, unsigned blocks, size_t block_bytes, size_t stretch,
+        uintptr_t stream,
     ):
         self.launch, self.numbers, self.report = launch, items_of(numbers, sizeof(uint64_t), True), items_of(report, 1)
         self.buffer, self.blocks, self.block_bytes, self.stream = items_of(buffer, 1, True), blocks, block_bytes, stream
         self.job, self.tokens_at, self.stretch = <uint64_t *>self.numbers.data, tokens_at, stretch
-        self.crowded, self.normalizer = crowded, normalizer
+        self.crowded = crowded
         for i in range(10):
             self.places[i] = places[i]
         for i in range(3):
@@ -137,10 +134,10 @@ cdef class TextLaunch:
 
     def run(self, text, uint64_t out, uint64_t out_room) -> tuple[int, bool] | None:
         """Launch.run for a str, or for bytes, whose ids go to pinned memory at `out`, with room for so many; None for what it does not
-        take: other types, surrogates, too much text or none, what the normalizer changes."""
+        take: other types, surrogates, too much text or none."""
         cdef bint is_str = type(text) is str
         cdef Py_ssize_t n = self._put(text) if is_str or type(text) is bytes else 0
-        if n == 0 or (self.normalizer is not None and not is_kept(self.normalizer, <const uint8_t *>self.buffer.data, <size_t>n, is_str)):
+        if n == 0:
             return None
         cdef uint64_t *job = self.job
         cdef size_t size = <size_t>n

@@ -344,6 +344,11 @@ cdef class Normalizer:
         return made, memoryview(stream.sources()).cast("N")
 
 
+def first_bytes(form: str) -> int:
+    """A bit for the low six bits of each first byte of characters, none of them ASCII, that a form may change, or that are marks."""
+    return sum(1 << byte for byte in range(64) if st_normal_filters[128 * FORMS[form] + byte])
+
+
 cdef st_status collect(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil:
     cdef st_bytes *out = <st_bytes *>context
     cdef st_status status = st_bytes_append(out, text, n)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from .csrc.base cimport *
-from .csrc.normal cimport st_normalizer_keeps
+from .csrc.normal cimport st_normalizer, st_normalizer_keeps, st_normalizer_leaves
 from .csrc.special cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
@@ -17,15 +17,6 @@ from .text cimport Text, borrow, borrow_apart
 cdef bint is_utf8(const Text *text) noexcept nogil:
     cdef st_text_error error
     return text.flags & ST_FEED_TRUSTED or st_text_check(text.data, text.n, &error) == text.n
-
-
-cdef bint is_kept(Normalizer normalizer, const uint8_t *data, size_t n, bint trusted) noexcept:
-    cdef Text text
-    cdef bint kept
-    text.data, text.n, text.flags = data, n, ST_FEED_TRUSTED if trusted else 0
-    with nogil:
-        kept = is_utf8(&text) and st_normalizer_keeps(&normalizer.normalizer, data, n)
-    return kept
 
 
 cdef bint holds(const Text *text, const st_special *names) noexcept nogil:
@@ -91,6 +82,68 @@ def changed(
         if not is_kept:
             found.append(i)
     return found
+
+
+cdef enum:
+    WINDOW = 5  # numbers that tell of a window
+    OPENS = 1  # the text begins where the window does
+    CLOSES = 2  # it ends where the window does
+
+
+cdef bint find_run(const st_normalizer *normalizer, const uint8_t *text, const int64_t *window, int64_t *run) noexcept nogil:
+    """The last place at or in front of window[1], and the first one at or behind window[2], where the text falls into parts that are
+    normalized by themselves. False: the window is too short for that."""
+    cdef int64_t first = window[1], last = window[2]
+    while first > window[0] and (is_tail(text[first]) or not st_normalizer_leaves(normalizer, text + first)):
+        first -= 1
+    if first == window[0] and not window[4] & OPENS:
+        return False
+    while last < window[3] and (is_tail(text[last]) or last + 4 > window[3] or not st_normalizer_leaves(normalizer, text + last)):
+        last += 1
+    run[0], run[1] = first, last
+    return last < window[3] or window[4] & CLOSES
+
+
+cdef bint is_tail(uint8_t byte) noexcept nogil:
+    return byte & 0xC0 == 0x80
+
+
+def mended(text not None: _Data, windows not None: _Data, Normalizer normalizer not None) -> tuple[bytes, bytes] | None:
+    """Stretches of texts as the normalizer makes them: (UTF-8, one behind the other; for each three int64, in this machine's order: where
+    it begins and ends in `text`, and how many bytes it became). None: one is longer than its window.
+
+    text: UTF-8 without ends of texts in the middle of a character. windows: int64, five for each: begin, first, last and end, ascending, so
+    that text[first:last] is to be normalized with as much around it as belongs to it, and no more than text[begin:end] is known; and
+    1 if the text begins there, 2 if it ends there, or both. IndexError for a window that is not in `text`."""
+    cdef Items data = items_of(text, 1)
+    cdef Numbers numbers = numbers_of(windows)
+    cdef const uint8_t *given = <const uint8_t *>data.data
+    cdef const int64_t *window
+    cdef int64_t[3] run
+    cdef Bytes made = Bytes.__new__(Bytes), parts = Bytes.__new__(Bytes), runs = Bytes.__new__(Bytes)
+    cdef size_t before
+    cdef st_status status = ST_OK
+    cdef bint found = True
+    cdef Py_ssize_t i, count = numbers.n // WINDOW
+    for i in range(count):
+        window = numbers.data + WINDOW * i
+        if not 0 <= window[0] <= window[1] <= window[2] <= window[3] <= data.n:
+            raise IndexError(window[0])
+    with nogil:
+        for i in range(count):
+            before = made.own.size
+            found = find_run(&normalizer.normalizer, given, numbers.data + WINDOW * i, run)
+            if not found:
+                break
+            status = st_prepare(&normalizer.normalizer, NULL, given + run[0], <size_t>(run[1] - run[0]), &made.own, &parts.own)
+            if status == ST_OK:
+                run[2] = <int64_t>(made.own.size - before)
+                status = st_bytes_append(&runs.own, run, sizeof(run))
+            if status:
+                break
+    if status:
+        raise MemoryError
+    return (bytes(made), bytes(runs)) if found else None
 
 
 def has_names(bytes text not None, Matcher allowed, Matcher disallowed) -> bool:

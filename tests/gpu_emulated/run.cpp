@@ -8,6 +8,9 @@
 KERNEL(short, st_job)
 #else
 #include "start_kernels.h"
+JOB_KERNEL(form)
+JOB_KERNEL(tell)
+KERNEL(splice, st_splicing)
 JOB_KERNEL(cuts)
 JOB_KERNEL(lookup)
 JOB_KERNEL(again)

@@ -5,6 +5,9 @@
 #include "lanes.h"
 
 #include "start_kernels.h"
+JOB_KERNEL(form)
+JOB_KERNEL(tell)
+KERNEL(splice, st_splicing)
 JOB_KERNEL(walk)
 JOB_KERNEL(bounded)
 JOB_KERNEL(heads)

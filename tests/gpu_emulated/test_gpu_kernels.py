@@ -20,7 +20,8 @@ from linear import assert_at_most, assert_linear, cpu_seconds
 
 import streamtok
 from streamtok.gpu import _engine, _job, _words
-from streamtok.gpu._engine import Named, Unusable
+from streamtok.gpu._base_engine import Named
+from streamtok.gpu._errors import Unusable
 from streamtok.gpu._special_tokens import Sought
 from streamtok.gpu._text import DeviceText, ShortText, pack
 from streamtok.native.matcher import Matcher

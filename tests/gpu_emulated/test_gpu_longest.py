@@ -15,7 +15,7 @@ from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_
 
 from streamtok import Encoding
 from streamtok.gpu import _job
-from streamtok.gpu._engine import Unusable
+from streamtok.gpu._errors import Unusable
 from streamtok.gpu._shapes import LANE_BYTES, LONGEST_MATCH
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.gpu.longest import engine as longest_engine

@@ -100,7 +100,7 @@ def test_models_with_a_normalizer(tmp_path: Any, form: str | None) -> None:
 
 
 def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are encoded with the others in one launch, unless a name stands in them, before or after."""
+    """They are encoded with the others in one launch, unless a name stands in a text, before or after."""
     enc, rng = model(tmp_path, "NFC"), random.Random(36)
     ways: list[str] = []
 
@@ -115,7 +115,7 @@ def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch
         assert [way for way in ways if way != "short_to_host"] == list(wanted)
 
     count_calls("encode_host")
-    count_calls("_brought_without_names")
+    count_calls("_repaired")
     count_calls("short_to_host")
     for text in ("plain text caf\u00e9", "caf\u00e9 한국".encode(), "cafe\u0301", b"cafe\xcc\x81"):
         ways.clear()
@@ -128,9 +128,9 @@ def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch
         texts[0] += kinds[2]
         texts[1::3] = [text.encode() for text in texts[1::3]]
         check_ids(texts)
-    check_ids(["caf\u00e9 <s>", "cafe\u0301"], "encode_host")  # the name stands in a text that is left as it is
-    check_ids(["cafe\u0301 <s>", "cafe\u0301"], "encode_host", "_brought_without_names")
-    check_ids(["e\u0301e\u0301 text", "plain"], "encode_host", "_brought_without_names")  # normalized, it holds a name
+    check_ids(["caf\u00e9 <s>", "cafe\u0301"], "encode_host", "_repaired")
+    check_ids(["cafe\u0301 <s>", "cafe\u0301"], "encode_host", "_repaired")
+    check_ids(["e\u0301e\u0301 text", "plain"], "encode_host", "_repaired")  # normalized, it holds a name
     check_ids([b"cafe\xcc\x81", b"caf\xe9"], "encode_host")  # not UTF-8
 
 

@@ -25,7 +25,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 def struct_fields(name: str) -> list[str]:
-    files = ("job.h", "pack.cu", "train/job.h", "ids/job.h")
+    files = ("job.h", "pack.cu", "splice.cu", "train/job.h", "ids/job.h")
     source = "".join((CUDA / file).read_text() for file in files)
     body = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
@@ -54,7 +54,13 @@ def array_sizes(dtype: np.dtype) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("struct", "dtype"),
-    [("st_job", _job.JOB), ("st_counts", _job.COUNTS), ("st_packing", _job.PACKING), ("st_name_set", _job.NAME_SET)],
+    [
+        ("st_job", _job.JOB),
+        ("st_counts", _job.COUNTS),
+        ("st_packing", _job.PACKING),
+        ("st_splicing", _job.SPLICING),
+        ("st_name_set", _job.NAME_SET),
+    ],
 )
 def test_structs_are_those_of_the_source(struct, dtype):
     assert list(dtype.names) == struct_fields(struct)
@@ -91,6 +97,7 @@ def test_constants_are_those_of_the_source():
         "FLAG_WORD",
         "FLAG_GAP",
         "FLAG_WORK",
+        "FLAG_FORM",
         "LONGEST_GAP",
     )
     assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}

@@ -34,7 +34,7 @@ threads
 
 # Rooms that no other room may include, and the rooms that they may include: training and the GPU's kernels do not use
 # the engine of the vocabulary.
-C_APART = {"train": "base text split special", "cuda": "base split special vocab cut longest rows"}
+C_APART = {"train": "base text split special", "cuda": "base split normal special vocab cut longest rows"}
 
 # Rooms (folders) and the modules that lie directly in streamtok/, from the bottom to the top: each may use those on
 # lines above its own. Files of one room must not make a cycle.

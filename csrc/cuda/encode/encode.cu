@@ -2,6 +2,8 @@
  * (short.cu). What a stage does is in the stage's file. */
 #include "cuda/encode/cuts.cu"
 #include "cuda/encode/lookup.cu"
+#include "cuda/form.cu"
+#include "cuda/splice.cu"
 #include "cuda/starts.cu"
 #include "cuda/encode/merge.cu"
 #include "cuda/encode/gather.cu"

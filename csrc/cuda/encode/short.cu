@@ -4,11 +4,13 @@
  * Compiled with short stretches (ST_STRETCH_BLOCKS): a text of 16 KB then keeps 128 warps busy instead of 16. encode.cu includes
  * the stages, and then this file. */
 
-/* The work on a block that needs no other block: checks UTF-8 and finds names. */
+/* The work on a block that waits for no other: checks UTF-8 and the normal form, and finds names. */
 ST_INLINE void st_look_at_block(const st_job *job, uint64_t block)
 {
     if (!job->trusted)
         st_check_block(job, block);
+    if (job->form)
+        st_check_form(job, block);
     if (job->name_count)
         st_find_names(job, block);
 }

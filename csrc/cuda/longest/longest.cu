@@ -2,6 +2,8 @@
 #include "cuda/longest/collect.cu"
 #include "cuda/longest/maps.cu"
 #include "cuda/longest/mend.cu"
+#include "cuda/form.cu"
+#include "cuda/splice.cu"
 #include "cuda/starts.cu"
 #include "cuda/sum_tokens.cu"
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...native.cells import longest_token, trie_cells
-from .._engine import BaseEngine, Unusable, room_for_ids
+from .._base_engine import BaseEngine
+from .._engine import room_for_ids
+from .._errors import Unusable
 from .._job import FLAG_ROOM
 from .._shapes import LANE_BYTES
 from .._starts import SEGMENT_BLOCKS, add_starts, find_starts
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ...native.pattern import Pattern
     from ...native.vocab import Vocab
     from .._device import CudaDevice
+    from .._repair import Form
     from .._special_tokens import Sought
     from .._text import DeviceText, ShortText
 
@@ -64,10 +67,11 @@ class LongestEngine(BaseEngine):
         device: where the kernels run (_device.py), with the module LONGEST_MATCH.
         tables: LongestTables.
         is_split: whether the encoding has a pattern.
+        form: as BaseEngine has it.
     """
 
-    def __init__(self, device: CudaDevice, tables: LongestTables, is_split: bool):
-        super().__init__(device)
+    def __init__(self, device: CudaDevice, tables: LongestTables, is_split: bool, form: Form | None = None):
+        super().__init__(device, form)
         self._tables, self._is_split = tables, is_split
 
     def _job_for(self, text: DeviceText, id_bytes: int) -> Record:

@@ -8,6 +8,7 @@ cdef extern from "normal/chars.h" nogil:
     ctypedef enum st_form:
         ST_NFC, ST_NFD, ST_NFKC, ST_NFKD
     int ST_MASK_ACCENTS, ST_MASK_NONSPACING
+    const uint8_t st_normal_filters[512]
 
 
 cdef extern from "normal/charsmap.h" nogil:
@@ -37,6 +38,7 @@ cdef extern from "normal/normalizer.h" nogil:
     void st_normalizer_init(st_normalizer *normalizer)
     void st_normalizer_free(st_normalizer *normalizer)
     st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
+    int st_normalizer_leaves(const st_normalizer *normalizer, const uint8_t *text)
     int st_normalizer_has_cuts(const st_normalizer *normalizer)
     int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n)
     ctypedef struct st_flow:

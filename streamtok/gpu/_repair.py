@@ -1,0 +1,130 @@
+"""Texts that are not in their normal form all through: the host normalizes the stretches of which a device is not sure
+(csrc/cuda/form.cu), and the device puts the texts together anew. All other text stays there."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..native.normal import FORMS, first_bytes
+from ..native.prepared import mended
+from ._errors import NotNormal
+from ._job import PASSAGE_ID, SPLICING
+
+if TYPE_CHECKING:
+    from .._protocols import DeviceArray, HostArray, Places
+    from ..native.normal import Normalizer
+    from ._lane import Lane
+    from ._waiting import Steps
+
+_AROUND = 128
+"""Bytes around a doubtful block that come to the host. A run of marks that is longer is left to it as a whole text."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """A normal form as a job names it: `form` and `form_firsts`."""
+
+    number: int
+    firsts: int
+
+
+def form_of(normalizer: Normalizer | None) -> Form | None:
+    """The form that is all that a normalizer does; None: it does something else, or nothing."""
+    if normalizer is None or len(normalizer.steps) != 1 or normalizer.steps[0][0] not in FORMS:
+        return None
+    (name,) = normalizer.steps[0]
+    return Form(1 + FORMS[name], first_bytes(name))
+
+
+def repaired(
+    lane: Lane,
+    source: DeviceArray,
+    passages: tuple[HostArray, HostArray],
+    doubts: tuple[Places, Places],
+    normalizer: Normalizer,
+) -> Steps[tuple[DeviceArray, HostArray, HostArray]]:
+    """(source, starts, sizes): texts anew, all in their normal form.
+
+    Args:
+        lane: whose device and pinned memory are used.
+        source: uint8 on the device.
+        passages: (starts, sizes) as pack() takes them, ascending.
+        doubts: (starts, ends) in the source, ascending, of the blocks that may not be in their form.
+
+    Raises NotNormal where the host needs more than what stands around these blocks."""
+    starts, sizes = passages
+    are_texts = (sizes > 0) & (sizes < np.uint64(PASSAGE_ID))
+    begins = starts[are_texts].astype(np.int64)
+    ends = begins + sizes[are_texts].astype(np.int64)
+    windows = _windows(begins, ends, *doubts)
+    if not len(windows):  # names stood there
+        return source, starts, sizes
+    device = lane.device
+    made, runs = yield from _normalized(lane, source, windows, normalizer)
+    low, high, grown = runs[:, 0], runs[:, 1], runs[:, 2]
+    first, end, count = begins[0], ends[-1], 2 * len(runs) + 1
+    # What stays, and between two such parts what was made.
+    sources, lengths = np.zeros((2, count), np.int64)
+    sources[::2] = device.pointer(source) + np.append(first, high)
+    sources[1::2] = device.pointer(made) + np.cumsum(grown) - grown
+    lengths[::2], lengths[1::2] = np.append(low, end) - np.append(first, high), grown
+    text: DeviceArray = device.empty(-(-int(lengths.sum()) // 16) * 16, np.uint8)
+    _splice(lane, sources, lengths, device.pointer(text))
+    growth = np.append(0, np.cumsum(grown - (high - low)))
+
+    def moved(places: Places) -> Places:
+        there: Places = places - first + growth[np.searchsorted(high, places, "right")]
+        return there
+
+    new_starts, new_sizes = starts.copy(), sizes.copy()
+    new_starts[are_texts] = moved(begins)
+    new_sizes[are_texts] = moved(ends) - moved(begins)
+    return text, new_starts, new_sizes
+
+
+def _windows(begins: Places, ends: Places, firsts: Places, lasts: Places) -> Places:
+    """Windows for mended(), five numbers a row, in the source. A block may hold several texts, or parts of them."""
+    first, last = np.searchsorted(ends, firsts, "right"), np.searchsorted(begins, lasts, "left")
+    counts = np.maximum(last - first, 0)
+    block = np.repeat(np.arange(len(firsts)), counts)
+    text = np.arange(len(block)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    begin, end = begins[text], ends[text]
+    inner, outer = np.maximum(firsts[block], begin), np.minimum(lasts[block], end)
+    low, high = np.maximum(inner - _AROUND, begin), np.minimum(outer + _AROUND, end)
+    is_apart = np.ones(len(block) + 1, bool)  # from the window in front
+    is_apart[1:-1] = (text[1:] != text[:-1]) | (low[1:] >= high[:-1])
+    a, b = np.flatnonzero(is_apart[:-1]), np.flatnonzero(is_apart[1:])
+    return np.stack([low[a], inner[a], outer[b], high[b], (low == begin)[a] + 2 * (high == end)[b]], axis=1)
+
+
+def _normalized(
+    lane: Lane, source: DeviceArray, windows: Places, normalizer: Normalizer
+) -> Steps[tuple[DeviceArray, Places]]:
+    """(bytes on the device, one run behind the other; for each run where it begins and ends in the source, and how many
+    of these bytes are its own)."""
+    lengths = windows[:, 3] - windows[:, 0]
+    moves = windows[:, :1] - (np.cumsum(lengths) - lengths)[:, None]
+    near = lane.pinned("near", -(-int(lengths.sum()) // 16) * 16)
+    _splice(lane, lane.device.pointer(source) + windows[:, 0], lengths, near.ctypes.data)
+    yield lane.device.moment()
+    windows[:, :4] -= moves
+    found = mended(near, windows.ravel(), normalizer)
+    if found is None:
+        raise NotNormal("a long run of marks is not in its normal form")
+    runs = np.frombuffer(found[1], np.int64).reshape(-1, 3).copy()
+    runs[:, :2] += moves
+    return lane.put(np.frombuffer(found[0], np.uint8), "made"), runs
+
+
+def _splice(lane: Lane, sources: Places, lengths: Places, target: int) -> None:
+    """Writes parts at these addresses one behind the other to the address `target`, a multiple of 16."""
+    sources, lengths = sources[lengths > 0], lengths[lengths > 0]
+    size, device = int(lengths.sum()), lane.device
+    facts = lane.put(np.concatenate([sources, np.cumsum(lengths) - lengths]).astype(np.uint64), "parts")
+    splicing = np.zeros((), SPLICING)
+    splicing["sources"], splicing["places"] = device.pointer(facts), device.pointer(facts[len(sources) :])
+    splicing["parts"], splicing["size"], splicing["text"] = len(sources), size, target
+    device.launch("splice", splicing, min(-(-size // 4096), 1 << 16), 256)
