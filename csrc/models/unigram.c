@@ -3,6 +3,7 @@
 #include "models/models.h"
 #include "unigram/known_words.h"
 #include "unigram/lattice.h"
+#include "unigram/places.h"
 
 static void release(void *scratch)
 {
@@ -48,8 +49,16 @@ static st_status take_ids(st_open *open, st_vocab *vocab, void *scratch, const u
     if (!pieces)
         return ST_NO_MEMORY;
     st_sentence_scratch *words = scratch && pieces->by_words ? scratch : NULL;
-    const st_status status = words ? st_words_take(&words->known, open, vocab, text, n, final, out)
-                                   : st_lattice_take(open, vocab, text, n, final, out, NULL);
+    st_noted *noted = open->own.size ? lattice_of(open)->noted : words ? words->known.noted : NULL;
+    st_status status;
+    if (noted)
+        status = st_words_note(noted, open, vocab, text, n, final, out);
+    else if (words)
+        status = st_words_take(&words->known, open, vocab, text, n, final, out);
+    else
+        status = st_lattice_take(open, vocab, text, n, final, out, NULL);
+    if (noted && words)
+        words->known.noted = NULL; /* it is this piece's */
     name_tokens(vocab, out, first);
     return status;
 }
@@ -99,6 +108,14 @@ static st_status keeps(st_vocab *vocab, int8_t *kept)
     return pieces ? st_pieces_try_tokens(pieces, vocab, kept) : ST_NO_MEMORY;
 }
 
+static int has_seams(st_vocab *vocab)
+{
+    const st_pieces *pieces = st_vocab_pieces(vocab);
+    return pieces && pieces->by_words;
+}
+
+static const st_model_seams seams = {has_seams, st_noted_begin, st_noted_mend, st_noted_forget};
+
 /* clang-format off */
 #define FUNCTIONS \
     .holds = ST_HOLD_WHOLE, .accepts = has_scores, .release = release, \
@@ -107,5 +124,5 @@ static st_status keeps(st_vocab *vocab, int8_t *kept)
 
 const st_model st_model_unigram = {.name = "unigram", .scratch = sizeof(st_unigram_scratch), FUNCTIONS};
 
-const st_model st_model_sentencepiece = {.name = "sentencepiece", .scratch = sizeof(st_sentence_scratch), FUNCTIONS};
+const st_model st_model_sentencepiece = {.name = "sentencepiece", .scratch = sizeof(st_sentence_scratch), .seams = &seams, FUNCTIONS};
 /* clang-format on */

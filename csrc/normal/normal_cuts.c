@@ -98,6 +98,7 @@ static int leaves_beside(const st_step *step, const uint8_t *text)
     case ST_STEP_REPLACE:
         return !is_in(text, n, step->pattern, step->pattern_size);
     case ST_STEP_MAP:
+    case ST_STEP_SENTENCE:
         return stays_still(step, text);
     case ST_STEP_WORDS:
         return !st_is_white(st_utf8_decode(text, &size)) && !is_in(text, n, step->content, step->content_size);
@@ -123,6 +124,20 @@ static int map_blank(const st_step *step, blank *b)
     return is_white_blank(*b);
 }
 
+/* SentencePiece's, where a text that begins with the blank begins with its mark, too, and no symbol holds one. */
+static int mark_blank(const st_step *step, blank *b)
+{
+    static const uint8_t mark[] = {0xE2, 0x96, 0x81};
+    if (!step->runs || !step->left || step->right || !step->unless)
+        return 0;
+    if (memchr(step->content, ' ', step->content_size) || memchr(step->content, '\n', step->content_size))
+        return 0; /* the sizes of symbols may look so, too */
+    if (!map_blank(step, b) || *b->text != ' ')
+        return 0;
+    *b = (blank){mark, sizeof mark};
+    return 1;
+}
+
 /* What becomes of a blank between two characters that stay. 0: that depends on more of the text, or on where it begins. */
 static int pass_blank(const st_step *step, blank *b)
 {
@@ -135,6 +150,8 @@ static int pass_blank(const st_step *step, blank *b)
         return b->n && b->n <= ST_MOST_MARK;
     case ST_STEP_MAP:
         return map_blank(step, b);
+    case ST_STEP_SENTENCE:
+        return mark_blank(step, b);
     case ST_STEP_WORDS:
         if (is_white_blank(*b))
             *b = (blank){step->content, step->content_size};
@@ -198,4 +215,13 @@ int st_normalizer_marks_blanks(const st_normalizer *normalizer)
 int st_normalizer_has_cuts(const st_normalizer *normalizer)
 {
     return has_plain_cuts(normalizer) || st_normalizer_marks_blanks(normalizer);
+}
+
+size_t st_normalizer_still(const st_normalizer *normalizer, const uint8_t *text, size_t n)
+{
+    size_t still = 0, size;
+    const st_step *step = normalizer->count == 1 && !normalizer->behind ? normalizer->steps : NULL;
+    for (size_t at = 0; step && at < n && (size = st_utf8_size(text[at])) <= n - at; at += size)
+        still += step->kind == ST_STEP_SENTENCE && text[at] != ' ' && stays_still(step, text + at) ? size : 0;
+    return still;
 }

@@ -99,6 +99,9 @@ int st_normalizer_marks_blanks(const st_normalizer *normalizer);
 #define ST_MOST_MARK 8
 size_t st_normalizer_blank_cut(const st_normalizer *normalizer, const uint8_t *text, size_t n, size_t at, uint8_t *mark);
 
+/* Bytes of the characters in text[0..n), whole ones, that stay in the normalized text as they are; 0 for steps other than SentencePiece's. */
+size_t st_normalizer_still(const st_normalizer *normalizer, const uint8_t *text, size_t n);
+
 /* ---- a text on its way ---- */
 
 typedef struct st_traced {

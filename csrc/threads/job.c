@@ -21,8 +21,11 @@ static void free_ids(st_ids *ids)
 
 void st_job_free(st_job *job)
 {
-    for (size_t i = 0; i < job->share_count; i++)
+    for (size_t i = 0; i < job->share_count; i++) {
         free_ids(job->shares[i].ids);
+        if (job->shares[i].noted)
+            job->vocab->model->seams->forget(job->shares[i].noted);
+    }
     for (size_t i = 0; i < ST_JOB_SPARES; i++)
         free_ids(job->spares[i]);
     st_free(job->slices);
@@ -44,11 +47,41 @@ static int drops_at_once(const st_job *job)
 /* Work of a slice besides its bytes, in the unit of st_go_on (base/interrupt.h). */
 #define SLICE_COSTS 256
 
+/* Something is carried to the slice, or behind it. */
+static int is_noted(const st_job *job, size_t i)
+{
+    return job->carries && (job->slices[i].loose || (i + 1 < job->slice_count && job->slices[i + 1].loose));
+}
+
+/* As encode_slice, and notes what the slice carries on. To the first slice of a text nothing is carried; the others are mended later. */
+static st_status encode_noted(st_job *job, st_encoder *encoder, st_bytes *buffer, st_job_share *share, st_job_slice *slice, st_ids *ids)
+{
+    const st_model_seams *seams = job->vocab->model->seams;
+    const size_t first = ids->size;
+    void *noted = encoder->workspace ? seams->note(encoder->workspace->scratch, 1) : NULL;
+    if (!noted)
+        return ST_NO_MEMORY;
+    st_status status = st_job_text_encode(&slice->span, encoder, 0, buffer, ids, &slice->ids);
+    (void)seams->note(encoder->workspace->scratch, 0);
+    if (slice->loose) {
+        share->noted = noted;
+        return status;
+    }
+    share->carried = 0;
+    if (!status)
+        status = seams->mend(job->vocab, encoder->workspace->scratch, noted, &share->carried, ids, first);
+    seams->forget(noted);
+    slice->ids = ids->size - first;
+    return status;
+}
+
 static int encode_share(st_job *job, st_encoder *encoder, st_bytes *buffer, st_job_share *share, st_ids *ids)
 {
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_slice *slice = &job->slices[i];
-        st_status status = st_job_text_encode(&slice->span, encoder, drops_at_once(job), buffer, ids, &slice->ids);
+        st_status status = is_noted(job, i)
+                               ? encode_noted(job, encoder, buffer, share, slice, ids)
+                               : st_job_text_encode(&slice->span, encoder, drops_at_once(job), buffer, ids, &slice->ids);
         if (!status)
             status = st_go_on(SLICE_COSTS);
         if (status) {

@@ -5,7 +5,7 @@
  * as it is known (job_place.c). So the result is written once, its pages are touched once, and by all threads.
  *
  * A text may have no place for a cut. Where the model joins (ST_MODEL_JOINS), it is then cut at a loose one, and what the cut has changed is mended once
- * the shares on both sides are encoded (job_seam.c).
+ * the shares on both sides are encoded (job_seam.c). So it is where the model carries something over a cut (st_model_seams).
  *
  *     st_job job;
  *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
@@ -36,6 +36,8 @@ typedef struct st_job_share {
     size_t place;     /* in the result, once `placed` is greater than the number of the share */
     size_t failed;    /* the slice that failed */
     st_status status; /* why */
+    void *noted;      /* of the first slice, where something is carried to it (vocab/model.h); NULL: nothing is */
+    double carried;   /* behind the last slice, once that is known */
 } st_job_share;
 
 /* Buffers kept: one for each of many threads, and those of shares that wait for one in front of them. */
@@ -53,6 +55,7 @@ typedef struct st_job {
     st_job_share *shares; /* one more than share_count: where the last one ends */
     size_t slice_count, share_count;
     size_t seams;    /* slices that begin at loose cuts */
+    int carries;     /* something is carried over these */
     size_t joined;   /* shares up to this number are joined with those in front of them */
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
@@ -92,6 +95,9 @@ void st_job_free(st_job *job);
 /* Whether a text may be cut at loose cuts, the ids on both sides being joined: where the model joins, and nothing but special
  * tokens divides a text. */
 int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer);
+
+/* Whether a text without names may be cut where the model carries something over the cut: st_model_seams (vocab/model.h). */
+int st_has_carried_cuts(st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer);
 
 /* ids[0..*count) are those of text[0..*n), which ends at a loose cut. Makes both smaller: to the ids that stay whatever follows, and the
  * text in front of the others, whose first one begins between two characters. 0: that is not known. Then the text was repaired near

@@ -66,8 +66,8 @@ static size_t next_cut(planner *p, const st_job_text *whole, size_t start, int *
 {
     const st_job *job = p->job;
     const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab,
-                                job->normalizer, 0};
-    *loose = p->may_join;
+                                job->normalizer, 0, 0};
+    *loose = p->may_join && !(job->carries && whole->flags & ST_FEED_SHARED);
     return st_job_text_cut(whole, start, p->wanted, &rules, loose, &p->text);
 }
 
@@ -102,6 +102,12 @@ static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
     return ST_OK;
 }
 
+int st_has_carried_cuts(st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
+{
+    return vocab->model->seams && pattern.family == ST_SPLIT_NONE && engine == ST_ENGINE_FAST && normalizer &&
+           st_normalizer_marks_blanks(normalizer) && vocab->model->seams->are_there(vocab);
+}
+
 int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
 {
     return st_vocab_has(vocab, ST_MODEL_JOINS) && pattern.family == ST_SPLIT_NONE && engine == ST_ENGINE_FAST && !normalizer;
@@ -110,7 +116,8 @@ int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engin
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
 {
     planner p = {.job = job, .threads = threads ? threads : 1, .least = least ? least : 1};
-    p.may_join = st_has_loose_cuts(job->vocab, job->pattern, job->engine, job->normalizer);
+    job->carries = !(job->allowed && job->allowed->count) && st_has_carried_cuts(job->vocab, job->pattern, job->engine, job->normalizer);
+    p.may_join = job->carries || st_has_loose_cuts(job->vocab, job->pattern, job->engine, job->normalizer);
     const st_status status = plan_all(&p, texts, count);
     st_bytes_free(&p.text);
     return status ? status : st_go_on(0);

@@ -138,6 +138,34 @@ static st_status join(seam *s, st_job_slice *before, st_job_share *left, st_job_
     return ST_OK;
 }
 
+/* What is carried behind the share in front goes to the first slice of this one. */
+static st_status mend(st_job *job, st_job_share *share, st_job_slice *slice, void *scratch)
+{
+    const st_model_seams *seams = job->vocab->model->seams;
+    double carried = share[-1].carried;
+    const size_t before = share->ids->size, count = slice->ids;
+    st_ids behind = {0}; /* those of other slices */
+    if (!share->noted) /* mending has failed before */
+        return ST_BAD_STATE;
+    ST_TRY(st_ids_reserve(&behind, before - count));
+    memcpy(behind.data, share->ids->data + count, (before - count) * sizeof *behind.data);
+    share->ids->size = count;
+    st_status status = seams->mend(job->vocab, scratch, share->noted, &carried, share->ids, 0);
+    slice->ids = share->ids->size;
+    if (!status)
+        status = st_ids_reserve(share->ids, before - count);
+    if (!status) {
+        memcpy(share->ids->data + share->ids->size, behind.data, (before - count) * sizeof *behind.data);
+        share->ids->size += before - count;
+    }
+    st_ids_free(&behind);
+    seams->forget(share->noted);
+    share->noted = NULL;
+    if (share[1].first == share->first + 1)
+        share->carried = carried;
+    return status;
+}
+
 st_status st_job_join(st_job *job, size_t index)
 {
     st_job_share *right = &job->shares[index];
@@ -145,6 +173,11 @@ st_status st_job_join(st_job *job, size_t index)
     st_workspace *workspace = st_workspace_borrow(job->vocab);
     if (!workspace)
         return ST_NO_MEMORY;
+    if (job->carries) {
+        const st_status status = mend(job, right, behind, workspace->scratch);
+        st_workspace_return(job->vocab, workspace);
+        return status;
+    }
     seam s = {.job = job, .scratch = workspace->scratch};
     st_open_begin(&s.open, 1);
     const st_status status = join(&s, behind - 1, right - 1, behind, right);

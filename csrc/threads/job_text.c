@@ -74,22 +74,36 @@ static size_t last_cut(const st_job_text *whole, size_t from, size_t until, cons
     return found ? found : cut_in_characters(whole, most, until, rules, buffer);
 }
 
+/* Whether the units from `start` up to `end` are surely a piece that is longer than the model holds. */
+static int is_long(const st_job_text *whole, size_t start, size_t end, const st_cut_rules *rules, st_bytes *buffer)
+{
+    const size_t n = end - start < ST_CARRIED_TEXT ? end - start : ST_CARRIED_TEXT;
+    const st_job_text part = st_job_text_slice(whole, start, n);
+    if (!whole->width)
+        return st_is_long_text(rules, part.text, n);
+    return !convert(&part, buffer) && st_is_long_text(rules, buffer->data, buffer->size);
+}
+
 static size_t loose_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *buffer)
 {
     st_cut_rules loose = *rules;
-    loose.loose = 1;
+    loose.carried = rules->vocab->model->seams != NULL;
+    loose.loose = !loose.carried;
     return last_cut(whole, from, until, &loose, buffer);
 }
 
 size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *buffer)
 {
-    const int may_be_loose = *loose;
+    const int may_be_loose = *loose, carries = may_be_loose && rules->vocab->model->seams;
+    const size_t first = start;
     while (whole->n - start > wanted + wanted / 2) {
         const size_t from = start + wanted / 2, until = start + wanted;
         size_t found = last_cut(whole, from, until, rules, buffer);
         *loose = !found && may_be_loose;
         if (*loose)
             found = loose_cut(whole, from, until, rules, buffer);
+        if (found && carries && !(is_long(whole, first, found, rules, buffer) && is_long(whole, found, whole->n, rules, buffer)))
+            found = 0;
         if (found)
             return found;
         if (st_go_on(wanted / 8))

@@ -86,6 +86,8 @@ static int is_blank_cut(const uint8_t *text, size_t n, size_t at, const st_cut_r
         return 0;
     const size_t front = st_utf8_size_before(text, at), size = st_normalizer_blank_cut(rules->normalizer, text, n, at, border + front);
     memcpy(border, text + at - front, front);
+    if (rules->carried)
+        return size == 3 && !memcmp(border + front, "\xE2\x96\x81", 3);
     return size && st_last_sync_point(rules->pattern, border, front + size) == front &&
            is_apart_from_late(rules->allowed ? rules->allowed->late : NULL, text[at - 1], text[at], border[front]);
 }
@@ -113,7 +115,7 @@ static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t l
 {
     const int in_blanks = rules->normalizer && st_normalizer_marks_blanks(rules->normalizer);
     size_t at;
-    if ((rules->normalizer && rules->pattern.family == ST_SPLIT_NONE) || (!in_blanks && rules->allowed && rules->allowed->late))
+    if ((rules->normalizer && rules->pattern.family == ST_SPLIT_NONE && !rules->carried) || (!in_blanks && rules->allowed && rules->allowed->late))
         return 0;
     while ((at = last_free_place(text, n, start, limit, from, rules, in_blanks)) != 0) {
         /* A place between here and a name is too near to the name, too. */
@@ -190,4 +192,11 @@ size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t un
         return 0;
     const size_t found = st_last_cut(buffer->data, buffer->size, from - start, until - start, rules);
     return found ? start + found : 0;
+}
+
+int st_is_long_text(const st_cut_rules *rules, const uint8_t *text, size_t n)
+{
+    st_text_error fault;
+    n = rules->trusted ? n : st_text_check(text, n, &fault);
+    return st_normalizer_still(rules->normalizer, text, n) > 2 * rules->vocab->model->holds;
 }

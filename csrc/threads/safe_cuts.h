@@ -16,6 +16,9 @@
  * A LOOSE cut is a border between characters of which only the four points above hold. It is for models that
  * join (ST_MODEL_JOINS): the ids on both sides are joined behind it (threads/job_seam.c).
  *
+ * A model with seams (st_model_seams) has cuts in front of blanks that become marks, where the text on both sides does not depend
+ * on the other side but for what is carried over the cut. Behind each there is text that its normalized form surely is as long as.
+ *
  * Nothing here fails, and only st_last_cut_of_copy allocates. Any number of threads may call. */
 #ifndef ST_THREADS_SAFE_CUTS_H
 #define ST_THREADS_SAFE_CUTS_H
@@ -33,6 +36,7 @@ typedef struct st_cut_rules {
     st_vocab *vocab;                        /* used without a pattern; NULL: there are no cuts */
     const st_normalizer *normalizer;        /* NULL = none */
     int loose;                              /* loose cuts are wanted; without a pattern */
+    int carried;                            /* such of a model with seams (vocab/model.h), without a pattern, are wanted */
 } st_cut_rules;
 
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.
@@ -47,5 +51,9 @@ size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t un
 size_t st_cut_margin(const st_cut_rules *rules);
 
 #define ST_CUT_REACH ((size_t)1 << 16)
+
+/* Whether text[0..n) goes on so that a piece which begins there is longer than the model holds; n is ST_CARRIED_TEXT, or all there is. */
+#define ST_CARRIED_TEXT ((size_t)2048)
+int st_is_long_text(const st_cut_rules *rules, const uint8_t *text, size_t n);
 
 #endif

@@ -1,146 +1,17 @@
 #include "unigram/known_words.h"
 
-#include <float.h>
-
 #include "base/bits.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/prefetch.h"
 #include "unigram/lattice.h"
-#include "unigram/paths.h"
 
 /* Work of a byte, in the unit of st_go_on (base/interrupt.h). */
 #define BYTE_COSTS 8
 
-/* Longer words are divided as they come, as a text without marks is. */
-#define MOST_BYTES 512
-
 /* Words that are looked up at once, and ids that there is room for then. */
 #define WAITING 32
-#define ROOM (WAITING * MOST_BYTES)
-
-/* Of the error above: a little more than 2^-23, for that of the sums from 0. */
-#define ERROR (1.01 / 8388608.0)
-
-typedef struct words {
-    st_known_words *known;
-    st_open *open;
-    st_vocab *vocab;
-    const st_pieces *pieces;
-    const st_unigram *rule;
-    st_ids *out;
-    const uint8_t *text, *end; /* all of what is taken; up to `end` it can be read */
-    float base;                /* the sum in front of the next word */
-    uint32_t run;
-} words;
-
-/* ---- a word that is divided anew ---- */
-
-/* What a word becomes, with its sums from 0. */
-typedef struct divided {
-    uint32_t ids[ST_WIDE_WORD_BYTES];
-    float scores[ST_WIDE_WORD_BYTES];
-    size_t count, edges;
-    uint32_t run;
-    double limit;
-} divided;
-
-/* The places of a word, and what else is known of each: the second best sum, and the characters in front of it. */
-typedef struct measured {
-    place places[ST_WIDE_WORD_BYTES + 1];
-    double second[ST_WIDE_WORD_BYTES + 1];
-    uint32_t chars[ST_WIDE_WORD_BYTES + 1];
-    double top; /* the largest of all sums, without signs */
-} measured;
-
-static inline void measure_offer(measured *m, size_t to, size_t size, uint32_t token, double sum)
-{
-    place *p = &m->places[to];
-    m->top = fabs(sum) > m->top ? fabs(sum) : m->top;
-    if (p->size && sum <= p->sum) {
-        m->second[to] = sum > m->second[to] ? sum : m->second[to];
-        return;
-    }
-    m->second[to] = p->size ? p->sum : -DBL_MAX;
-    *p = (place){sum, token, (uint32_t)size};
-}
-
-/* Fills the places of text[0..n), n <= ST_WIDE_WORD_BYTES. */
-static void measure(const words *w, measured *m, const uint8_t *text, size_t n)
-{
-    uint32_t chars = 0;
-    m->top = 0;
-    for (size_t i = 0; i <= n; i++)
-        m->places[i] = (place){0, 0, 0};
-    for (size_t at = 0, one; at < n; at += one) {
-        const st_piece_cell *cell;
-        uint32_t base = w->pieces->root;
-        int is_known = 0;
-        const double sum = m->places[at].sum;
-        one = st_utf8_size(text[at]);
-        m->chars[at] = chars++;
-        for (size_t to = at; to < n && (cell = st_pieces_step(w->pieces, base, text[to])); base = cell->link >> 8) {
-            to++;
-            if (cell->token == ST_NONE)
-                continue;
-            measure_offer(m, to, to - at, cell->token, sum + cell->score);
-            is_known |= to - at == one;
-        }
-        if (!is_known)
-            measure_offer(m, at + one, one, w->rule->unknown, sum + w->rule->unknown_score);
-    }
-    m->chars[n] = chars;
-}
-
-/* The |B| below which single sums take the same path. */
-static double limit_of(const measured *m, size_t n)
-{
-    double least = DBL_MAX;
-    for (size_t at = n; at; at -= m->places[at].size) {
-        const double margin = (m->places[at].sum - m->second[at]) / m->chars[at];
-        least = margin < least ? margin : least;
-    }
-    const double limit = least / ERROR - m->top, most = ST_UNIGRAM_RESET - 1 - m->top;
-    return limit < most ? limit : most;
-}
-
-/* Gives out a path that was turned around. */
-static void put_path(const words *w, const place *places, const uint8_t *text, size_t n, uint32_t *ids, size_t *count, uint32_t *run)
-{
-    st_ids out = {ids, 0, n}; /* room for one for each byte, which is enough */
-    st_sink s = {w->vocab, w->pieces, text, &out, NULL, 0, *run};
-    (void)st_path_put(&s, places, n, 1);
-    *count = out.size;
-    *run = s.run;
-}
-
-static void divide(const words *w, const uint8_t *text, size_t n, divided *d)
-{
-    measured m;
-    measure(w, &m, text, n);
-    d->limit = limit_of(&m, n);
-    st_path_turn(m.places, n);
-    d->run = NO_RUN;
-    put_path(w, m.places, text, n, d->ids, &d->count, &d->run);
-    d->edges = 0;
-    for (size_t at = 0; at < n; at += m.places[at].size) {
-        const uint32_t token = m.places[at].token;
-        d->scores[d->edges++] = (float)(token == w->rule->unknown ? w->rule->unknown_score : w->rule->scores[token]);
-    }
-}
-
-/* Divides the word as the definition says, from the sum in front of it. */
-static void divide_from_sum(words *w, const uint8_t *text, size_t n)
-{
-    place places[MOST_BYTES + 1];
-    path from = {w->pieces, w->rule, text, n, places, 0};
-    size_t count;
-    leave_word(&from, w->base, 1);
-    w->base = (float)places[n].sum;
-    st_path_turn(places, n);
-    put_path(w, places, text, n, w->out->data + w->out->size, &count, &w->run);
-    w->out->size += count;
-}
+#define ROOM (WAITING * ST_MOST_WORD)
 
 /* ---- words that are known ---- */
 
@@ -204,11 +75,6 @@ static void put(words *w, const uint32_t *ids, size_t count, const float *scores
     w->run = run;
 }
 
-static int is_below(float base, float limit)
-{
-    return fabsf(base) < limit;
-}
-
 static void keep(st_known_word *word, const divided *d, float limit, const uint8_t *text, size_t n)
 {
     *word = (st_known_word){(uint8_t)n, (uint8_t)d->count, (uint8_t)d->edges, (uint8_t)d->run, limit, {0}, {0}, {0}};
@@ -229,19 +95,26 @@ static void keep_wide(st_wide_word *word, const divided *d, float limit, const u
     memcpy(word->scores, d->scores, d->edges * sizeof *d->scores);
 }
 
+/* Divides a word and keeps it. Returns the |B| below which it is so. */
+static float learn(words *w, const waiting_word *word, st_wide_word *wide, divided *d)
+{
+    st_word_divide(w, word->text, word->n, d);
+    const float limit = (float)(d->limit * (1 - 1e-6)); /* rounded down */
+    if (word->n <= ST_KNOWN_BYTES && d->count <= ST_KNOWN_TOKENS && d->edges <= ST_KNOWN_TOKENS)
+        keep(&w->known->words[word->place], d, limit, word->text, word->n);
+    else if (d->count <= ST_WIDE_WORD_TOKENS && d->edges <= ST_WIDE_WORD_TOKENS)
+        keep_wide(wide, d, limit, word->text, word->n);
+    return limit;
+}
+
 static void take_new(words *w, const waiting_word *word, st_wide_word *wide)
 {
     divided d;
-    divide(w, word->text, word->n, &d);
-    const float limit = (float)(d.limit * (1 - 1e-6)); /* rounded down */
-    if (word->n <= ST_KNOWN_BYTES && d.count <= ST_KNOWN_TOKENS && d.edges <= ST_KNOWN_TOKENS)
-        keep(&w->known->words[word->place], &d, limit, word->text, word->n);
-    else if (d.count <= ST_WIDE_WORD_TOKENS && d.edges <= ST_WIDE_WORD_TOKENS)
-        keep_wide(wide, &d, limit, word->text, word->n);
-    if (is_below(w->base, limit))
+    const float limit = learn(w, word, wide, &d);
+    if (st_is_below(w->base, limit))
         put(w, d.ids, d.count, d.scores, d.edges, d.run);
     else
-        divide_from_sum(w, word->text, word->n);
+        st_word_divide_from_sum(w, word->text, word->n);
 }
 
 /* Whether most words like this one are seen once: a long one, or one of a script without blanks. Only those seen twice are kept. */
@@ -254,7 +127,7 @@ static int is_mostly_new(const waiting_word *word)
 static void take_other(words *w, const waiting_word *word)
 {
     if (word->n > ST_WIDE_WORD_BYTES) {
-        divide_from_sum(w, word->text, word->n);
+        st_word_divide_from_sum(w, word->text, word->n);
         return;
     }
     const uint64_t hash = st_hash_bytes(word->text, word->n);
@@ -262,15 +135,15 @@ static void take_other(words *w, const waiting_word *word)
     st_wide_word *wide = &w->known->wide[place];
     uint16_t *seen = &w->known->seen[hash >> (64 - ST_SEEN_BITS)];
     if (wide->n == word->n && st_same_bytes(wide->text, word->text, word->n)) {
-        if (is_below(w->base, wide->limit))
+        if (st_is_below(w->base, wide->limit))
             put(w, wide->ids, wide->count, wide->scores, wide->edges, wide->run);
         else
-            divide_from_sum(w, word->text, word->n);
+            st_word_divide_from_sum(w, word->text, word->n);
     } else if (!is_mostly_new(word) || *seen == (uint16_t)hash) {
         take_new(w, word, wide);
     } else {
         *seen = (uint16_t)hash;
-        divide_from_sum(w, word->text, word->n);
+        st_word_divide_from_sum(w, word->text, word->n);
     }
 }
 
@@ -290,10 +163,62 @@ static void take_word(words *w, const waiting_word *word)
     const st_known_word *found = &w->known->words[word->place];
     if (word->n > ST_KNOWN_BYTES || found->n != word->n || !has_key(found, &word->key))
         take_other(w, word);
-    else if (is_below(w->base, found->limit))
+    else if (st_is_below(w->base, found->limit))
         put_known(w, found);
     else
-        divide_from_sum(w, word->text, word->n);
+        st_word_divide_from_sum(w, word->text, word->n);
+}
+
+/* ---- words that are noted ---- */
+
+static void note(words *w, size_t n, float limit, const uint32_t *ids, size_t count, const float *scores, size_t edges)
+{
+    const noted_word word = {limit, (uint32_t)n, (uint8_t)edges, (uint8_t)count};
+    st_noted *noted = w->noted;
+    memcpy(noted->words.data + noted->words.size, &word, sizeof word);
+    noted->words.size += sizeof word;
+    memcpy(noted->scores.data + noted->scores.size, scores, edges * sizeof *scores);
+    noted->scores.size += edges * sizeof *scores;
+    memcpy(w->out->data + w->out->size, ids, count * sizeof *ids);
+    w->out->size += count;
+}
+
+/* A word that has no ids before the sum in front is known. */
+static void note_unsure(words *w, size_t n)
+{
+    static const uint32_t none[1];
+    static const float nothing[1];
+    note(w, n, 0, none, 0, nothing, 0);
+}
+
+static void note_other(words *w, const waiting_word *word)
+{
+    const uint64_t hash = st_hash_bytes(word->text, word->n);
+    st_wide_word *wide = &w->known->wide[hash >> (64 - ST_WIDE_WORD_BITS)];
+    divided d;
+    if (wide->n == word->n && st_same_bytes(wide->text, word->text, word->n)) {
+        note(w, word->n, wide->limit, wide->ids, wide->count, wide->scores, wide->edges);
+        return;
+    }
+    const float limit = learn(w, word, wide, &d);
+    note(w, word->n, limit, d.ids, d.count, d.scores, d.edges);
+}
+
+static void note_word(words *w, const waiting_word *word)
+{
+    const st_known_word *found = &w->known->words[word->place];
+    if (word->n > ST_WIDE_WORD_BYTES)
+        note_unsure(w, word->n);
+    else if (word->n > ST_KNOWN_BYTES || found->n != word->n || !has_key(found, &word->key))
+        note_other(w, word);
+    else
+        note(w, word->n, found->limit, found->ids, found->count, found->scores, found->edges);
+}
+
+static st_status reserve_notes(words *w)
+{
+    ST_TRY(st_bytes_reserve(&w->noted->words, (WAITING + 1) * sizeof(noted_word)));
+    return st_bytes_reserve(&w->noted->scores, WAITING * ST_WIDE_WORD_BYTES * sizeof(float));
 }
 
 /* ---- a text ---- */
@@ -327,25 +252,6 @@ static int is_at_word(const st_open *open, const uint8_t *text, size_t n)
     return !open->text.size && (open->state == NO_RUN || (n >= 3 && is_mark(text)));
 }
 
-/* What the lattice keeps at a border: the sum. */
-static float sum_of(const st_open *open)
-{
-    return open->own.size ? (float)places_of(open)->sum : 0;
-}
-
-static st_status keep_sum(words *w, size_t n)
-{
-    st_open *open = w->open;
-    if (!open->own.size)
-        ST_TRY(st_lattice_extend(open, w->text, 0));
-    *lattice_of(open) = (lattice){0, 0, 0, 0};
-    *places_of(open) = (place){w->base, 0, 0};
-    open->state = w->run;
-    open->end += n;
-    open->root = open->frontier = open->end;
-    return ST_OK;
-}
-
 /* Takes words from text[*at..n) on, as many as are looked up at once. 0: a word follows that is too long, or open, or the text ends. */
 static int take_some(words *w, const uint8_t *text, size_t n, int final, size_t *at)
 {
@@ -354,14 +260,17 @@ static int take_some(words *w, const uint8_t *text, size_t n, int final, size_t 
     int more = 1;
     while (count < WAITING && more) {
         border = *at < n ? next_border(text, *at, n) : n;
-        more = *at < n && border - *at <= MOST_BYTES && (border < n || final);
+        more = *at < n && border - *at <= ST_MOST_WORD && (border < n || final);
         if (!more)
             break;
         send_for_word(w, &waiting[count++], text + *at, border - *at);
         *at = border;
     }
     for (size_t i = 0; i < count; i++)
-        take_word(w, &waiting[i]);
+        if (w->noted)
+            note_word(w, &waiting[i]);
+        else
+            take_word(w, &waiting[i]);
     return more;
 }
 
@@ -370,7 +279,7 @@ static st_status take_words(words *w, const uint8_t *text, size_t n, int final, 
 {
     size_t at = 0, last = 0;
     int more = 1;
-    w->base = sum_of(w->open);
+    w->base = st_sum_of(w->open);
     w->run = w->open->state;
     while (more) {
         if (w->out->capacity - w->out->size < ROOM)
@@ -380,12 +289,12 @@ static st_status take_words(words *w, const uint8_t *text, size_t n, int final, 
         last = at;
     }
     *taken = at;
-    return at ? keep_sum(w, at) : ST_OK;
+    return at ? st_keep_sum(w, at) : ST_OK;
 }
 
 st_status st_words_take(st_known_words *known, st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out)
 {
-    words w = {known, open, vocab, st_vocab_pieces(vocab), st_unigram_of(vocab), out, text, text + n, 0, NO_RUN};
+    words w = {known, open, vocab, st_vocab_pieces(vocab), st_unigram_of(vocab), out, text, text + n, NULL, 0, NO_RUN};
     size_t at = 0;
     do {
         if (is_at_word(open, text + at, n - at)) {
@@ -399,5 +308,41 @@ st_status st_words_take(st_known_words *known, st_open *open, st_vocab *vocab, c
         ST_TRY(st_lattice_take(open, vocab, text + at, border - at, final || border < n, out, NULL));
         at = border;
     } while (at < n);
+    return ST_OK;
+}
+
+/* The words up to the last border, and one that is too long to be looked up. */
+static st_status note_words(words *w, int final)
+{
+    st_noted *noted = w->noted;
+    const uint8_t *text = noted->text.data;
+    const size_t n = noted->text.size;
+    for (size_t last = noted->at; noted->at < n; last = noted->at) {
+        if (w->out->capacity - w->out->size < ROOM)
+            ST_TRY(st_ids_reserve(w->out, ROOM));
+        ST_TRY(reserve_notes(w));
+        if (!take_some(w, text, n, final, &noted->at) && noted->at < n) {
+            const size_t border = next_border(text, noted->at, n);
+            if (border == n && !final)
+                return ST_OK;
+            if (border - noted->at > ST_MOST_WORD) {
+                note_unsure(w, border - noted->at);
+                noted->at = border;
+            }
+        }
+        ST_TRY(st_go_on((noted->at - last) * BYTE_COSTS));
+    }
+    return ST_OK;
+}
+
+st_status st_words_note(st_noted *noted, st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out)
+{
+    ST_TRY(st_bytes_append(&noted->text, text, n));
+    const uint8_t *all = noted->text.data;
+    words w = {noted->known, open, vocab, st_vocab_pieces(vocab), st_unigram_of(vocab), out, all, all + noted->text.size, noted, 0, NO_RUN};
+    ST_TRY(note_words(&w, final));
+    noted->closed = final;
+    ST_TRY(st_keep_sum(&w, n));
+    lattice_of(open)->noted = noted;
     return ST_OK;
 }

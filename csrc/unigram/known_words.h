@@ -10,7 +10,7 @@
 #ifndef ST_UNIGRAM_KNOWN_WORDS_H
 #define ST_UNIGRAM_KNOWN_WORDS_H
 
-#include "unigram/pieces.h"
+#include "unigram/word.h"
 #include "vocab/open.h"
 
 #define ST_KNOWN_BITS 16
@@ -18,7 +18,6 @@
 #define ST_KNOWN_TOKENS 4
 
 #define ST_WIDE_WORD_BITS 11
-#define ST_WIDE_WORD_BYTES 88
 #define ST_WIDE_WORD_TOKENS 20
 
 #define ST_SEEN_BITS 14
@@ -42,11 +41,23 @@ typedef struct st_wide_word {
     float scores[ST_WIDE_WORD_TOKENS];
 } st_wide_word;
 
+/* What is noted of a piece whose sum in front is not known yet: its words, divided with sums from 0. Once it is known they are gone
+ * through in order, which takes one sum a token, and those that are not sure for it are divided anew. */
+typedef struct st_noted {
+    struct st_known_words *known;
+    st_bytes text;   /* as it is normalized; from text.data[at] on the word that is open */
+    st_bytes words;  /* of noted_word: known_words.c */
+    st_bytes scores; /* of the tokens of all words, as float */
+    size_t at;
+    int closed;      /* the piece has ended */
+} st_noted;
+
 /* Of one thread; zero at first. */
 typedef struct st_known_words {
     st_known_word words[1u << ST_KNOWN_BITS];
     st_wide_word wide[1u << ST_WIDE_WORD_BITS];
     uint16_t seen[1u << ST_SEEN_BITS]; /* bits of the hash of the last word that was divided, and not kept */
+    st_noted *noted;                   /* of the piece that is begun next; NULL: it is not noted */
 } st_known_words;
 
 /* What a thread has for the model: a piece whose end is known, and for a vocabulary with st_pieces.by_words what it knows. */
@@ -62,5 +73,13 @@ typedef struct st_sentence_scratch {
 
 /* As st_lattice_take (lattice.h) for a vocabulary whose st_pieces.by_words is set. */
 st_status st_words_take(st_known_words *known, st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out);
+
+/* The same for a piece that is noted: the ids are those of sums from 0, and none of words that only the sum in front can tell. */
+st_status st_words_note(st_noted *noted, st_open *open, st_vocab *vocab, const uint8_t *text, size_t n, int final, st_ids *out);
+
+/* The functions of the model (vocab/model.h). */
+void *st_noted_begin(void *scratch, int begins);
+void st_noted_forget(void *noted);
+st_status st_noted_mend(st_vocab *vocab, void *scratch, void *noted, double *carried, st_ids *ids, size_t first);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct lattice {
     uint64_t left; /* all places in front were left */
     uint64_t far;  /* the last place that a token ends at */
     uint64_t wait; /* paths are compared again when `left` is here */
-    uint64_t unused;
+    struct st_noted *noted; /* what takes the text instead (known_words.h); NULL: nothing does */
 } lattice;
 
 /* What becomes of a run of unknown characters whose first ones were given out: st_open.state. */

@@ -35,6 +35,18 @@ typedef struct st_word {
 /* Bytes of a model's name, the zero behind it included. */
 #define ST_MODEL_NAME 16
 
+/* For a model of which something is carried over a border where a piece can be cut, as sums are: parts of a piece are encoded by several
+ * threads, each as if nothing was carried there, and are mended one after the other. Parts begin in front of a mark, U+2581, behind
+ * another character. */
+typedef struct st_model_seams {
+    int (*are_there)(struct st_vocab *vocab);
+    /* What is noted of the next piece of this thread, which is longer than the model holds; NULL: memory is short. With 0, none is. */
+    void *(*note)(void *scratch, int begins);
+    /* Makes the ids of that piece, from number `first` on to the end, those behind what is carried; and sets that to what it carries on. */
+    st_status (*mend)(struct st_vocab *vocab, void *scratch, void *noted, double *carried, st_ids *ids, size_t first);
+    void (*forget)(void *noted);
+} st_model_seams;
+
 /* `scratch` of the functions is memory of one thread that was zero at first: of `scratch` bytes, and not for others to read. What they
  * append to `out` are ids, the fragments of characters among them (vocab/vocab.h). NULL stands for what is said. */
 typedef struct st_model {
@@ -81,6 +93,8 @@ typedef struct st_model {
     /* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). NULL: there are none. ST_NO_MEMORY leaves
      * them as they were, and so does ST_MISSING_BYTE: the text holds a byte that is no token. */
     st_status (*spell)(const struct st_vocab *vocab, st_ids *ids, size_t from);
+
+    const st_model_seams *seams; /* NULL: there are none */
 } st_model;
 
 /* The model of that name; NULL: there is none. */

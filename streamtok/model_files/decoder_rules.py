@@ -61,7 +61,12 @@ class DecoderRules(NamedTuple):
     def __repr__(self) -> str:
         """Without what was added later and is not used, and by the first name of the class: it goes into fingerprints
         (description.py)."""
-        later = {"ended": self.ended, "once": self.once, "fronts": self.fronts, "unknown": self.unknown}
+        later: dict[str, object] = {
+            "ended": self.ended,
+            "once": self.once,
+            "fronts": self.fronts,
+            "unknown": self.unknown,
+        }
         later |= {"bytes_first": self.bytes_first, "behind": self.behind}
         named = {name: value for name, value in self._asdict().items() if later.get(name, True)}
         return f"Spelled({', '.join(f'{name}={value!r}' for name, value in named.items())})"
@@ -136,8 +141,9 @@ def _stripped(name: bytes, character: str, first: int, last: int) -> bytes:
 def _replacement(rule: _Rule, is_first: bool = False) -> Callable[[bytes], bytes]:
     """What a rule does to the text of a token."""
     pattern, content, third = (*rule, False)[:3]
-    if not isinstance(content, str):
-        return lambda name: _stripped(name, pattern, content, int(third or 0))
+    if isinstance(content, int):
+        most = content
+        return lambda name: _stripped(name, pattern, most, int(third or 0))
     if third:
         stage = Normalizer([("ReplaceMatches", compile_matches(pattern), content)])
         return lambda name: stage.normalize(name.decode()).encode()
@@ -209,7 +215,7 @@ class RuleDecoder:
         """What is replaced in the text that tokens of bytes become: (pattern, content, content where it is first)."""
         if not self.rules.bytes_first:
             return []
-        found = [(rule[0].encode(), rule[1].encode(), rule[1].encode()) for rule in self.rules.replaced]
+        found = [(old.encode(), str(new).encode(), str(new).encode()) for old, new, *_ in self.rules.replaced]
         if self.rules.mark:
             found.append((self.rules.mark.encode(), b" ", b"" if self.rules.first_loses_mark else b" "))
         return found

@@ -175,7 +175,7 @@ def cuts(
     cdef Pattern pattern = (<Coder>by).pattern if isinstance(by, Coder) else pattern_of(by)
     rules.pattern = pattern.pattern
     rules.vocab = (<Coder>by).vocab.vocab if isinstance(by, Coder) else NULL
-    rules.normalizer, rules.loose = NULL, loose
+    rules.normalizer, rules.loose, rules.carried = NULL, loose, 0
     if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
         rules.normalizer = &(<Coder>by).normalizer.normalizer
     at = margin = st_cut_margin(&rules)
@@ -196,6 +196,12 @@ def has_loose_cuts(Coder coder not None) -> bool:
     """Whether a text may be cut at any border between characters, if certain() says which ids to keep."""
     return bool(st_has_loose_cuts(coder.vocab.vocab, coder.options.pattern, <st_engine>coder.options.engine,
                                   &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
+
+
+def has_carried_cuts(Coder coder not None) -> bool:
+    """Whether threads may share one text without names of which the model carries something over each cut."""
+    return bool(st_has_carried_cuts(coder.vocab.vocab, coder.options.pattern, <st_engine>coder.options.engine,
+                                    &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
 
 
 def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ cdef extern from "threads/safe_cuts.h" nogil:
         st_pattern pattern
         st_vocab *vocab
         const st_normalizer *normalizer
-        int loose
+        int loose, carried
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
     size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules,
                                st_bytes *buffer)
@@ -50,5 +50,6 @@ cdef extern from "threads/job.h" nogil:
     void st_job_finish(st_job *job)
     void st_job_add_counts(const st_job *job, int64_t *counts)
     void st_job_free(st_job *job)
+    int st_has_carried_cuts(st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
     int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
     int st_certain_part(const st_vocab *vocab, const uint32_t *ids, size_t *count, const uint8_t *text, size_t *n)
