@@ -55,28 +55,12 @@ def found(folder: str, *patterns: str) -> list[str]:
     return sorted(path.as_posix() for pattern in patterns for path in pathlib.Path(folder).rglob(pattern))
 
 
-def write_numbers(tables: pathlib.Path) -> None:
-    """Makes X_data.h of X_tables.npz. The file that includes it defines ST_NUMBERS(type, name, count) in front."""
-    import numpy
-
-    text = ["/* Made by the build. */\n"]
-    with numpy.load(tables) as arrays:
-        for name, array in arrays.items():
-            text.append(f"ST_NUMBERS({array.dtype.name}_t, {name}, {array.size}) = {{\n")
-            items = [f"{number:#x}u" if array.dtype.kind == "u" else str(number) for number in array.tolist()]
-            text += [",".join(items[at : at + 20]) + ",\n" for at in range(0, len(items), 20)] + ["};\n"]
-    made = tables.with_name(tables.name.replace("_tables.npz", "_data.h"))
-    if not made.exists() or made.read_text() != "".join(text):
-        made.write_text("".join(text))
-
-
-for tables in found("csrc", "*_tables.npz"):
-    write_numbers(pathlib.Path(tables))
-
 if pathlib.Path("tools/stubs.py").exists():  # missing where there is nothing to compile, too
+    runpy.run_path("tools/data_headers.py")["write_all"](pathlib.Path("csrc"))
     runpy.run_path("tools/stubs.py")["write"](pathlib.Path("streamtok/native"))
 
-C_SOURCES = found("csrc", "*.c")
+# The rest is of the C library (CMakeLists.txt).
+C_SOURCES = [source for source in found("csrc", "*.c") if not source.startswith(("csrc/api/", "csrc/compiled/"))]
 C_HEADERS = found("csrc", "*.h")
 CYTHON_SOURCES = found("streamtok", "*.pyx")
 

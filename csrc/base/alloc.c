@@ -27,6 +27,37 @@ static uint64_t calls, bytes, live;
 static uint64_t failing;   /* 0: never fail, the common case costs one load */
 static uint64_t remaining; /* as an int64_t: allocations that may still succeed while failing is set */
 
+/* Functions of a program that uses the core as a library; none where `allocate` is NULL. */
+static struct {
+    void *(*allocate)(size_t size, void *context);
+    void *(*resize)(void *block, size_t size, void *context);
+    void (*release)(void *block, void *context);
+    void *context;
+} own;
+
+void st_alloc_use(void *(*allocate)(size_t, void *), void *(*resize)(void *, size_t, void *), void (*release)(void *, void *), void *context)
+{
+    own.allocate = allocate;
+    own.resize = resize;
+    own.release = release;
+    own.context = context;
+}
+
+static void *take(size_t size)
+{
+    size = size ? size : 1;
+    return own.allocate ? own.allocate(size, own.context) : malloc(size);
+}
+
+static void *take_zeros(size_t count, size_t size)
+{
+    if (!own.allocate)
+        return calloc(count ? count : 1, size ? size : 1);
+    size *= count;
+    void *block = take(size);
+    return block ? memset(block, 0, size) : NULL;
+}
+
 static int refused(size_t size)
 {
     st_number_add(&calls, 1);
@@ -36,7 +67,7 @@ static int refused(size_t size)
 
 void *st_malloc(size_t size)
 {
-    void *block = refused(size) ? NULL : malloc(size ? size : 1);
+    void *block = refused(size) ? NULL : take(size);
     if (block)
         st_number_add(&live, 1);
     return block;
@@ -46,7 +77,7 @@ void *st_calloc(size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size)
         return NULL;
-    void *block = refused(count * size) ? NULL : calloc(count ? count : 1, size ? size : 1);
+    void *block = refused(count * size) ? NULL : take_zeros(count, size);
     if (block)
         st_number_add(&live, 1);
     return block;
@@ -68,7 +99,7 @@ static void *in_huge_pages(size_t size)
 void *st_alloc_table(size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (size >= HUGE_PAGE) {
+    if (size >= HUGE_PAGE && !own.allocate) {
         void *table = in_huge_pages(size);
         return table ? memset(table, 0, size) : NULL;
     }
@@ -171,7 +202,9 @@ void st_alloc_populate(void *from, size_t size)
 
 void *st_realloc(void *block, size_t size)
 {
-    void *grown = refused(size) ? NULL : realloc(block, size ? size : 1);
+    void *grown = NULL;
+    if (!refused(size))
+        grown = own.resize ? own.resize(block, size ? size : 1, own.context) : realloc(block, size ? size : 1);
     if (grown && !block)
         st_number_add(&live, 1);
     return grown;
@@ -182,7 +215,10 @@ void st_free(void *block)
     if (!block)
         return;
     st_number_add(&live, (uint64_t)-1);
-    free(block);
+    if (own.release)
+        own.release(block, own.context);
+    else
+        free(block);
 }
 
 st_alloc_counts st_alloc_read(void)

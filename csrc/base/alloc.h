@@ -40,6 +40,11 @@ int st_alloc_idle(void *block, size_t size);
 /* Advice that memory of a block will be written soon: the system provides its pages now, not one by one. */
 void st_alloc_populate(void *from, size_t size);
 
+/* Takes memory from these functions from now on, and from the C library again where they are NULL: while no block is live, by one
+ * thread. They may be called by any thread. */
+void st_alloc_use(void *(*allocate)(size_t size, void *context), void *(*resize)(void *block, size_t size, void *context),
+                  void (*release)(void *block, void *context), void *context);
+
 /* Gives memory that was freed back to the system, where its C library would keep much of it for later. */
 void st_alloc_trim(void);
 

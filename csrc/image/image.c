@@ -208,8 +208,8 @@ static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *
     ST_TRY(v->identity ? make_ids(v) : ST_OK);
     if (is_foreign && !st_image_tokens_are_sound(v, (size_t)h->sections[ST_IMAGE_BYTES].size))
         return ST_BAD_IMAGE;
-    if (is_foreign && !st_image_tables_are_sound(v, cuts))
-        return ST_BAD_IMAGE;
+    if (is_foreign)
+        ST_TRY(st_image_check_tables(v, cuts));
     const st_status status = st_vocab_complete(v, &bad);
     if (status)
         return is_foreign && status != ST_NO_MEMORY ? ST_BAD_IMAGE : status;

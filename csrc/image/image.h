@@ -67,8 +67,9 @@ st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, s
 st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
 
 /* Of a vocabulary whose arrays lie in an image: whether its tokens, ids and halves are those of a vocabulary, whose tokens have
- * `bytes` bytes; and whether its tables hold them, and nothing else that could be read outside of an array. */
+ * `bytes` bytes. */
 int st_image_tokens_are_sound(const st_vocab *vocab, size_t bytes);
-int st_image_tables_are_sound(const st_vocab *vocab, const st_cut_tables *cuts);
+/* ST_BAD_IMAGE: its tables do not hold these tokens, or hold something that could be read outside of an array. ST_NO_MEMORY. */
+st_status st_image_check_tables(const st_vocab *vocab, const st_cut_tables *cuts);
 
 #endif

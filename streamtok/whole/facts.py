@@ -78,7 +78,7 @@ def with_longest_match(encoding: Encoding, kind: Any) -> Any:
 
 def compile_to(self: Encoding, path: str | os.PathLike[str], *, words: bool = True) -> None:
     """Writes the encoding as one file, whole or not at all, that from_file() opens in some milliseconds, and that
-    programs in other languages open: tables, pattern, special tokens, normalizer, decoder,
+    programs in C and other languages open (docs/c_api.md): tables, pattern, special tokens, normalizer, decoder,
     template.
 
     Args:
