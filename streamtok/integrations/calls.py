@@ -6,10 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from transformers import BatchEncoding
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
+from . import inputs as limits
 from .engine import Unserved
-from .inputs import check_inputs, encode
-from .late import Settings
+from .inputs import ONE_SHORT, check_inputs, encode
+from .late import LateEncodings, Settings
 from .state import reading
 
 if TYPE_CHECKING:
@@ -78,6 +80,69 @@ def encoded(
     elif not is_batched:
         data = {name: column[0] if isinstance(column[0], list) else column for name, column in data.items()}
     return BatchEncoding(data, made.late, n_sequences=made.texts)
+
+
+def single(
+    tokenizer: Any,
+    state: State,
+    text: str,
+    is_batch: bool,
+    add_special_tokens: bool = True,
+    padding_strategy: Any = None,
+    truncation_strategy: Any = None,
+    return_tensors: Any = None,
+    **wanted: Any,
+) -> BatchEncoding:
+    """One text that is not long, whose cost is the work around it: lists alone, without padding, truncation, offsets.
+
+    is_batch: whether the columns are of a batch of one. Unserved: `encoded`, or the original, has to do it.
+    """
+    owner = tokenizer.__dict__
+    # The engine counts references to the backend, so none is held before.
+    engine = state.quick_engine(owner) if len(text) < limits.SHORT else state.engine(owner)
+    backend = owner["_tokenizer"]
+    is_plain = padding_strategy is _NO_PADDING and truncation_strategy is _NO_TRUNCATION and return_tensors is None
+    is_set = backend.truncation or backend.padding or backend.encode_special_tokens or tokenizer.split_special_tokens
+    if not is_plain or is_set or type(add_special_tokens) is not bool:
+        raise Unserved(ONE_SHORT)
+    for name in _MORE:
+        if wanted.get(name):
+            raise Unserved(ONE_SHORT)
+    layout, found = engine.layout(False, add_special_tokens), engine.encode_single(text)
+    ids: list[int] = []
+    types: list[int] = []
+    for part in layout.parts:
+        ids += found if part.token is None else (part.token,)
+        types += [part.type_id] * (len(ids) - len(types))
+    names = tokenizer.model_input_names
+    with_types, with_attention = wanted.get("return_token_type_ids"), wanted.get("return_attention_mask")
+    data: dict[str, Any] = {"input_ids": ids}
+    if "token_type_ids" in names if with_types is None else with_types:
+        data["token_type_ids"] = types
+    if "attention_mask" in names if with_attention is None else with_attention:
+        data["attention_mask"] = [1] * len(ids)
+    if is_batch:
+        data = {name: [column] for name, column in data.items()}
+    elif len(ids) > tokenizer.model_max_length and wanted.get("verbose", True):
+        tokenizer._eventual_warn_about_too_long_sequence(ids, wanted.get("max_length"), True)
+    options = {"is_pretokenized": False, "add_special_tokens": add_special_tokens}
+    late = LateEncodings(engine, owner, [text], _AS_IT_IS, options)
+    return BatchEncoding(data, late, n_sequences=layout.texts)
+
+
+_AS_IT_IS = Settings(None, None, False)
+_NO_PADDING, _NO_TRUNCATION = PaddingStrategy.DO_NOT_PAD, TruncationStrategy.DO_NOT_TRUNCATE
+
+_MORE = (
+    "is_split_into_words",
+    "return_length",
+    "return_offsets_mapping",
+    "return_overflowing_tokens",
+    "return_special_tokens_mask",
+    "sanitize_control_tokens",
+    "split_special_tokens",
+)
+"""Options with which a text is no simple one."""
 
 
 def _tensors(kind: Any) -> Any:

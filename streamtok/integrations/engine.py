@@ -116,6 +116,15 @@ class Engine:
         offsets = self._offsets(texts, data, ids, indptr) if with_offsets else None
         return Texts(ids, indptr[:-1], np.diff(indptr), offsets)
 
+    def encode_single(self, text: str) -> list[int]:
+        """As encode(), of one text, as a list."""
+        try:
+            if not text.isascii():
+                text.encode()
+            return self.encoding._coder.encode(text, self.allowed, None)
+        except (ValueError, LookupError) as error:  # UnicodeEncodeError, too
+            raise Unserved(f"a text cannot be encoded: {error}") from None
+
     def _offsets(self, texts: list[str], data: Sequence[Any], ids: Ids, indptr: Places) -> tuple[Places, Places]:
         encoding = self.encoding
         if encoding._rule_decoder is not None or (self.allowed is not None and self.allowed.has_rules):

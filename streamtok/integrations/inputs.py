@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 SHORT = 256
 """Characters of a single text: encoding fewer takes as long in the original, where the work around it counts most."""
 
+SINGLE = 8192
+"""Characters of a single text: of fewer, lists are made at once where only these are asked for. As many are looked for
+in the cache, if there is one (engine.py)."""
+
 FEW = 12
 """Ids of a row: decoding fewer takes as long in the original."""
 

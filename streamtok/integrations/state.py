@@ -84,6 +84,12 @@ class State:
         found = None
         return holding(backend_lock(), self._engine_once, owner)
 
+    def quick_engine(self, owner: dict[str, Any]) -> Engine:
+        """As engine(), for a short text. Unserved, too: somebody holds the tokenizer, and comparing it takes longer."""
+        if self._engine is not None and self._engine.watch.is_shared():
+            raise Unserved("somebody holds the backend")
+        return self.engine(owner)
+
     def _engine_once(self, owner: dict[str, Any]) -> Engine:
         found = self._engine
         if found is not None and found.watch.holds(owner):  # made by another thread meanwhile

@@ -46,13 +46,16 @@ class Watch:
             self._is_gone = owner["_tokenizer"] is not self.backend or not self._is_same()
         return not self._is_gone
 
+    def is_shared(self) -> bool:
+        """Whether somebody else holds the tokenizer, so that all parts are compared each time."""
+        return not self._trusts and _references(self) > _ALONE
+
     def _is_same(self) -> bool:
         if self._quick_facts() != self._quick:
             return False
         if self._trusts:
             return True
-        shared = _references(self) > _ALONE
-        if shared or self.handed_out:
+        if self.is_shared() or self.handed_out:
             self._seen, self.handed_out = True, False
             if self._slow_facts() != self._rest:
                 return False
