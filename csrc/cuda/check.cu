@@ -62,7 +62,7 @@ ST_INLINE void st_check_block(const st_job *job, uint64_t block)
 ST_INLINE void st_note_name(const st_job *job, const st_name_set *set, uint64_t at, uint32_t name)
 {
     const uint32_t number = atomicAdd(&job->counts->specials, 1u);
-    if (number < job->found_room)
+    if (number < job->found_capacity)
         job->found[number] = at << 16 | (set->before + name - 1);
 }
 

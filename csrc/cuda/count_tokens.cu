@@ -34,8 +34,8 @@ ST_INLINE uint64_t st_tiles(const st_job *job)
 ST_INLINE void st_report(const st_job *job, uint64_t tokens)
 {
     job->counts->tokens = tokens;
-    if (tokens > job->out_room)
-        job->counts->flags |= ST_FLAG_ROOM;
+    if (tokens > job->out_capacity)
+        job->counts->flags |= ST_FLAG_FULL;
     if (job->learned_count)
         job->counts->learned = *job->learned_count;
     *job->report = *job->counts;
@@ -67,7 +67,7 @@ ST_INLINE void st_scan_tiles(const st_job *job, unsigned lane)
 
 ST_FORCE_INLINE void st_write_id(const st_job *job, uint64_t at, uint32_t id)
 {
-    if (at >= job->out_room)
+    if (at >= job->out_capacity)
         return;
     if (job->id_bytes == 2)
         ((uint16_t *)job->out)[at] = (uint16_t)id;

@@ -83,7 +83,7 @@ ST_INLINE void st_check_form(const st_job *job, uint64_t block)
             continue;
         const uint32_t number = atomicAdd(&job->counts->doubts, 1u);
         atomicOr(&job->counts->flags, ST_FLAG_FORM);
-        if (number < job->doubts_room)
+        if (number < job->doubts_capacity)
             job->doubts[number] = block;
         return;
     }

@@ -53,7 +53,7 @@
 /* Flags: why a result must not be used. */
 #define ST_FLAG_LISTS 1u  /* a list had too little room */
 #define ST_FLAG_UTF8 2u   /* the text is not UTF-8 */
-#define ST_FLAG_ROOM 4u   /* more tokens than the output has room for */
+#define ST_FLAG_FULL 4u   /* more tokens than the output has room for */
 #define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
 #define ST_FLAG_GAP 16u   /* a gap is longer than ST_LONGEST_GAP */
 #define ST_FLAG_WORK 32u  /* one walk of longest match went on for too long */
@@ -70,7 +70,7 @@ typedef struct st_counts {
     uint32_t specials;          /* names found, including those for which `found` had no room */
     uint32_t doubts;            /* blocks that may not be in their normal form, including those for which `doubts` had no room */
     uint32_t heads[3];          /* stretches of longest match that are to be walked anew (cuda/longest/mend.cu), a check each */
-    uint32_t learned;           /* words learned by all calls, at the end of this slice; may exceed the room */
+    uint32_t learned;           /* words learned by all calls, at the end of this slice; may exceed the capacity */
     uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
     uint32_t done;              /* 0; in `report` 1 once all that a short text's launch writes can be read by the host */
 } st_counts;
@@ -109,7 +109,7 @@ typedef struct st_job {
     uint64_t identity;         /* is each token its own id? */
     const st_dfa *dfa;         /* the table of the pattern; NULL without a pattern */
     uint4 *learned;            /* words that were merged before (cuda/encode/learned.cu), two uint4 each */
-    uint64_t learned_room;     /* words; 0: none are learned */
+    uint64_t learned_capacity;     /* words; 0: none are learned */
     uint32_t *learned_count;
 
     /* the text */
@@ -135,20 +135,20 @@ typedef struct st_job {
     uint32_t *tokens;      /* stretch: how many */
     uint32_t *row_slots;   /* block of the slice in which a passage begins: its first slot, counted from its stretch's */
     uint64_t *deferred;    /* records of the atoms that the first look did not find: those that fit a key, then longer ones */
-    uint64_t deferred_rooms[2];
+    uint64_t deferred_capacities[2];
     uint64_t *lists;       /* records of the atoms to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];
 
     /* pieces for the host, by number */
     uint64_t *huge_starts, *huge_ends; /* bytes of the text */
     uint64_t *huge_tokens;             /* tokens before the one that stands in its place */
-    uint64_t huge_room;
+    uint64_t huge_capacity;
 
     /* the output */
     uint64_t *tile_starts;  /* tile: tokens before it in the whole text */
     uint32_t *offsets;      /* stretch: tokens before it in its tile */
     void *out;
-    uint64_t out_room;
+    uint64_t out_capacity;
     uint64_t id_bytes;      /* 2, 4 or 8 */
     const uint64_t *rows;   /* row: the block it begins with, ascending */
     uint64_t *row_starts;   /* row: tokens before it */
@@ -159,14 +159,14 @@ typedef struct st_job {
     uint64_t name_count;     /* sets of names */
     uint64_t name_firsts[4]; /* a bit for each byte with which a name begins */
     uint64_t *found;         /* byte of the text << 16 | name */
-    uint64_t found_room;
+    uint64_t found_capacity;
     uint64_t trusted;        /* is it known to be UTF-8? */
 
     /* a normal form that the text is to be in already (form.cu) */
     uint64_t form;           /* 1 + an st_form; 0: none */
     uint64_t form_firsts;    /* a bit for the low six bits of each first byte of what the form may change */
     uint64_t *doubts;        /* blocks; memory of the host */
-    uint64_t doubts_room;
+    uint64_t doubts_capacity;
 
     /* longest match (cuda/longest) */
     const st_cell *cells;

@@ -145,7 +145,9 @@ ST_INLINE int st_begins_run(st_form form, uint32_t point, uint32_t front)
 ST_INLINE int st_starts_run(st_form form, const uint8_t *text, const uint8_t *before)
 {
     unsigned size;
-    return *text < 0x80 || !before || st_begins_run(form, st_utf8_decode(text, &size), st_utf8_decode(before, &size));
+    if (*text < 0x80 || !before)
+        return 1;
+    return st_begins_run(form, st_utf8_decode(text, &size), st_utf8_decode(before, &size));
 }
 
 /* Is a character, one in the masks of the form, sure to stay behind `front` (ST_NO_CHAR: it is the first), where all in front is normal? */

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._text import DeviceText
 
 # Places of special tokens that are looked for at once; a text with more is searched again.
-_FOUND_ROOM = 4096
+_FOUND_CAPACITY = 4096
 
 # Blocks that may not be in their normal form: so many and one of sixteen. With more the host normalizes the text.
 _DOUBTS, _DOUBTFUL = 4096, 16
@@ -72,16 +72,16 @@ class BaseEngine:
         the longest of each set. The names have to fit; none lies across two texts."""
         if text.size == 0 or not names:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        room = _FOUND_ROOM
+        capacity = _FOUND_CAPACITY
         while True:
             job = self._text_job(text)
-            self._look_for(job, names, room)
+            self._look_for(job, names, capacity)
             self._device.launch("begin", job, 1, 32)
             self._device.launch("find", job, -(-int(job["blocks"]) // 256), 256)
             count = int(self._buffers.counted()["specials"])
-            if count <= room:
+            if count <= capacity:
                 return self._found(count)
-            room = count
+            capacity = count
 
     def _found(self, count: int) -> tuple[Places, Places]:
         if not count:
@@ -89,7 +89,7 @@ class BaseEngine:
         found = np.sort(self._device.get(self._buffers.kept("found")[: 8 * count]).view(np.uint64))
         return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
 
-    def _look_for(self, job: Record, names: Sought | None, room: int = _FOUND_ROOM) -> None:
+    def _look_for(self, job: Record, names: Sought | None, capacity: int = _FOUND_CAPACITY) -> None:
         """Tells the job which names to look for. They are kept on the device, because most calls have the same."""
         job["name_count"] = len(names or ())
         if not names:
@@ -98,7 +98,7 @@ class BaseEngine:
             self._names = names, *names.put(self._device)
         _, sets, job["name_firsts"], _ = self._names
         job["names"] = self._device.pointer(sets)
-        job["found"], job["found_room"] = self._buffers.address("found", room, np.uint64), room
+        job["found"], job["found_capacity"] = self._buffers.address("found", capacity, np.uint64), capacity
 
     # ---- before a text is encoded ----
 
@@ -135,15 +135,15 @@ class BaseEngine:
 
     def _note_doubts(self, job: Record) -> Places:
         """Where the job writes the blocks that may not be in that form."""
-        room = _DOUBTS + int(job["blocks"]) // _DOUBTFUL
-        if self._doubts is None or len(self._doubts) < room:
-            self._doubts = self._device.pinned(8 * room).view(np.int64)
-        job["doubts"], job["doubts_room"] = self._doubts.ctypes.data, room
-        return self._doubts[:room]
+        capacity = _DOUBTS + int(job["blocks"]) // _DOUBTFUL
+        if self._doubts is None or len(self._doubts) < capacity:
+            self._doubts = self._device.pinned(8 * capacity).view(np.int64)
+        job["doubts"], job["doubts_capacity"] = self._doubts.ctypes.data, capacity
+        return self._doubts[:capacity]
 
     def _named(self, counts: np.void, text: DeviceText, names: Sought | None) -> tuple[Places, Places]:
         """What find_names() gives, once it is counted how many there are."""
-        few = counts["specials"] <= _FOUND_ROOM
+        few = counts["specials"] <= _FOUND_CAPACITY
         return self._found(int(counts["specials"])) if few else self.find_names(text, names)
 
     # ---- the job ----
@@ -156,7 +156,7 @@ class BaseEngine:
         job["report"] = self._report.ctypes.data
         return job
 
-    def _count_room(self, job: Record, stretches: int, size: int) -> None:
+    def _add_counts(self, job: Record, stretches: int, size: int) -> None:
         """Room to count the tokens of a slice's stretches, each of `size` bytes."""
         address = self._buffers.address
         job["tokens"] = address("tokens", stretches, np.uint32)

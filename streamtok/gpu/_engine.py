@@ -15,8 +15,8 @@ from ._job import (
     CLASSES,
     COUNTS,
     FLAG_FORM,
+    FLAG_FULL,
     FLAG_LISTS,
-    FLAG_ROOM,
     LONGEST,
     SHORT_CLASSES,
     SHORT_STRETCH,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ._repair import Form
     from ._tables import Tables
 
-    Rooms = tuple[tuple[float, ...], tuple[float, ...]]
+    Shares = tuple[tuple[float, ...], tuple[float, ...]]
 
 SLICE = 256 << 20
 """Bytes of text in a slice. Longer slices gain nothing: the kernels fill the device."""
@@ -57,8 +57,8 @@ _SHORT_SEGMENT_BLOCKS = 1
 # Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs
 # two or three times over; and what atoms of the fewest bytes that each could have would need at most. A text that
 # overflows the first is done again with the second, in slices so much smaller that it takes about as much memory.
-USUAL_ROOM = (1 / 16, 1 / 24, 1 / 32, 1 / 48, 1 / 48, 1 / 40, 1 / 80, 1 / 256, 1 / 256), (1 / 10, 1 / 32)
-ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65), (1 / 2, 1 / 16)
+USUAL_SHARES = (1 / 16, 1 / 24, 1 / 32, 1 / 48, 1 / 48, 1 / 40, 1 / 80, 1 / 256, 1 / 256), (1 / 10, 1 / 32)
+ALL_SHARES = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65), (1 / 2, 1 / 16)
 SMALLER = 4
 
 # Short texts share buffers by powers of two, from here on.
@@ -100,8 +100,8 @@ class Engine(BaseEngine):
 
     # ---- the job ----
 
-    def _job_for(self, text: DeviceText, id_bytes: int, room: Rooms, is_short: bool) -> Record:
-        """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
+    def _job_for(self, text: DeviceText, id_bytes: int, shares: Shares, is_short: bool) -> Record:
+        """A job for all stages, in one launch or not, with lists of the sizes that `shares` gives."""
         job, address = self._text_job(text), self._buffers.address
         if self._words is not self._tables.words.now:
             self._device.synchronize()  # a launch that was given up may still point to the old ones
@@ -111,23 +111,23 @@ class Engine(BaseEngine):
         add_starts(job, self._buffers, _SHORT_SEGMENT_BLOCKS if is_short else SEGMENT_BLOCKS)
         job["atoms"] = address("atoms", int(job["blocks"]), np.uint64)
         job["id_bytes"] = id_bytes
-        job["huge_room"] = text.size // LONGEST + 1
+        job["huge_capacity"] = text.size // LONGEST + 1
         for name in ("huge_starts", "huge_ends", "huge_tokens"):
-            job[name] = address(name, int(job["huge_room"]), np.uint64)
-        slice_size = text.size if is_short else _slice_size(text.size, room)
-        self._size_slices(job, slice_size, SHORT_STRETCH if is_short else STRETCH, room)
+            job[name] = address(name, int(job["huge_capacity"]), np.uint64)
+        slice_size = text.size if is_short else _slice_size(text.size, shares)
+        self._size_slices(job, slice_size, SHORT_STRETCH if is_short else STRETCH, shares)
         return job
 
-    def _size_slices(self, job: Record, size: int, stretch: int, room: Rooms) -> None:
+    def _size_slices(self, job: Record, size: int, stretch: int, shares: Shares) -> None:
         address = self._buffers.address
         stretches = job["stretches"] = -(-size // stretch)
         job["slots"] = address("slots", stretches * stretch + LONGEST, np.uint32)
         job["spans"] = address("spans", stretches, np.uint32)
-        self._count_room(job, stretches, stretch)
-        lists, deferred = ([int(size * share) + 64 for share in shares] for shares in room)
+        self._add_counts(job, stretches, stretch)
+        lists, deferred = ([int(size * share) + 64 for share in each] for each in shares)
         job["list_starts"] = np.cumsum([0, *lists])
         job["lists"] = address("lists", sum(lists), np.uint64)
-        job["deferred"], job["deferred_rooms"] = address("deferred", sum(deferred), np.uint64), deferred
+        job["deferred"], job["deferred_capacities"] = address("deferred", sum(deferred), np.uint64), deferred
 
     # ---- a text ----
 
@@ -138,25 +138,25 @@ class Engine(BaseEngine):
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
         dtype = np.dtype(dtype)
-        is_short, room, ids_room = text.size <= SHORT, USUAL_ROOM, room_for_ids(text.size)
+        is_short, shares, capacity = text.size <= SHORT, USUAL_SHARES, capacity_for_ids(text.size)
         while True:
-            job = self._job_for(text, dtype.itemsize, room, is_short)
+            job = self._job_for(text, dtype.itemsize, shares, is_short)
             job["trusted"] = trusted
             self._look_for(job, names)
-            out = self._device.empty(ids_room, dtype)
-            job["out"], job["out_room"] = self._device.pointer(out), ids_room
+            out = self._device.empty(capacity, dtype)
+            job["out"], job["out_capacity"] = self._device.pointer(out), capacity
             row_starts = self._prepare_rows(job, text)
             (self._run_short if is_short else self._run)(job)
             yield self._device.moment()
             counts = self._answer(text, names)
             self._note(counts)
             tokens = int(counts["tokens"])
-            if counts["flags"] & FLAG_LISTS and room is ALL_ROOM:
+            if counts["flags"] & FLAG_LISTS and shares is ALL_SHARES:
                 raise Unusable("a list that holds all that there can be is too short")
             if counts["flags"] & FLAG_LISTS:
-                room, is_short = ALL_ROOM, False
-            elif counts["flags"] & FLAG_ROOM:
-                ids_room = tokens
+                shares, is_short = ALL_SHARES, False
+            elif counts["flags"] & FLAG_FULL:
+                capacity = tokens
             else:
                 if row_starts is not None:
                     row_starts[-1] = tokens
@@ -164,7 +164,7 @@ class Engine(BaseEngine):
             del out  # freed before the new one is allocated
 
     def _note(self, counts: np.void) -> None:
-        if counts["learned"] >= self._words.room:
+        if counts["learned"] >= self._words.capacity:
             self._tables.words.note(self._words, int(counts["lists"][:SHORT_CLASSES].sum()))
 
     def encode_short(
@@ -180,7 +180,7 @@ class Engine(BaseEngine):
         if out is None and text.rows is not None:
             raise Unusable("ids of rows on the device take the other way")
         call = self._short_call(text, names)
-        ids = self._device.empty(room_for_ids(text.size), text.dtype) if out is None else out
+        ids = self._device.empty(capacity_for_ids(text.size), text.dtype) if out is None else out
         call.begin(text, self._device.pointer(ids) if out is None else out.ctypes.data, len(ids))
         if text.rows is not None:
             call.set_rows(text, starts.ctypes.data)
@@ -196,7 +196,7 @@ class Engine(BaseEngine):
             if counts["flags"]:
                 return self.encode(there, text.dtype)[0], None
             return self._with_huge(there, ids[:tokens], None, int(counts["huge"]))[0], None
-        if counts["flags"] == FLAG_ROOM and not counts["huge"]:
+        if counts["flags"] == FLAG_FULL and not counts["huge"]:
             raise Crowded("no room")
         if counts["flags"] or counts["huge"]:
             raise Unusable("lists that are too short, or a piece for the CPU")
@@ -206,17 +206,17 @@ class Engine(BaseEngine):
         return ids[:tokens], starts[: text.rows + 1]
 
     def text_launch(
-        self, room: HostArray, dtype: np.dtype[Any], names: Sought | None
+        self, buffer: HostArray, dtype: np.dtype[Any], names: Sought | None
     ) -> tuple[TextLaunch, object, object]:
-        """(what encodes one text after another, in `room`, pinned uint8 with 16 bytes more, into pinned memory of the
+        """(what encodes one text after another, in `buffer`, pinned uint8 with 16 bytes more, into pinned memory of the
         dtype, on the stream that is current; `place` as long as it may be used; what it points to besides, to be kept
         as long)."""
-        call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, dtype, False), names)
+        call = self._short_call(ShortText(buffer.ctypes.data, len(buffer) - 16, dtype, False), names)
         assert self._report is not None
         report, tokens = self._report.view(np.uint8), _count_of("tokens")
         doubts = _count_of("flags"), _count_of("specials"), _count_of("huge")
         most, stream = self._device.blocks_for("short", 1 << 20), self._device.current_stream()
-        facts = report, tokens, doubts, FLAG_ROOM, room, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
+        facts = report, tokens, doubts, FLAG_FULL, buffer, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
         return TextLaunch(call.launch.launch, call.numbers, OF_ONE_TEXT, *facts), self.place, call
 
     @property
@@ -231,12 +231,11 @@ class Engine(BaseEngine):
 
     def _short_call(self, text: ShortText, names: Sought | None) -> ShortCall:
         """What texts of up to a power of two bytes have in common: most of a job stays as it was."""
-        size = short_room(text.size)
-        room = bytes_in_blocks(size // BLOCK, SHORT_ROWS)
-        data = self._buffers.array("short_text", room, np.uint8)
+        size = short_capacity(text.size)
+        data = self._buffers.array("short_text", bytes_in_blocks(size // BLOCK, SHORT_ROWS), np.uint8)
         key = size, text.dtype.itemsize, names, self._buffers.moves, self._tables.words.now
         if self._short is None or self._short.key != key:
-            job = self._job_for(DeviceText(data, size), text.dtype.itemsize, ALL_ROOM, True)
+            job = self._job_for(DeviceText(data, size), text.dtype.itemsize, ALL_SHARES, True)
             self._look_for(job, names)
             self._look_at_form(job)
             # Kept with the names that the job points to: the next text may have others.
@@ -318,22 +317,22 @@ def _count_of(field: str) -> int:
     return place_in(COUNTS, field)
 
 
-def _slice_size(size: int, room: Rooms) -> int:
+def _slice_size(size: int, shares: Shares) -> int:
     """Bytes of a text that are one slice."""
     size = min(SLICE, size)
-    return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
+    return size if shares is USUAL_SHARES else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
 
 
-def short_room(size: int) -> int:
+def short_capacity(size: int) -> int:
     """Bytes of the buffers that a short text of so many shares with others."""
     if size <= _LARGE_SHORT:
         return max(_LEAST_SHORT, 1 << (size - 1).bit_length())
     return -(-size // _LARGE_SHORT) * _LARGE_SHORT
 
 
-def room_for_ids(size: int) -> int:
+def capacity_for_ids(size: int) -> int:
     """Ids for which there is room at first: two for three bytes, where text has one for three or more."""
     return size * 2 // 3 + 64
 
 
-assert CLASSES == len(USUAL_ROOM[0]) == len(ALL_ROOM[0])
+assert CLASSES == len(USUAL_SHARES[0]) == len(ALL_SHARES[0])

@@ -13,19 +13,20 @@ BLOCK = 64
 TILE = 256
 GAPS = 4
 
-FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP, FLAG_WORK, FLAG_FORM = 1, 2, 4, 8, 16, 32, 64
+FLAG_LISTS, FLAG_UTF8, FLAG_FULL, FLAG_WORD, FLAG_GAP, FLAG_WORK, FLAG_FORM = 1, 2, 4, 8, 16, 32, 64
 LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
-token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa learned learned_room learned_count
+token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa
+learned learned_capacity learned_count
 source source_size text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
-first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
-huge_starts huge_ends huge_tokens huge_room
-tile_starts offsets out out_room id_bytes rows row_starts row_count
-names name_count name_firsts:4 found found_room trusted
-form form_firsts doubts doubts_room
+first_stretch stretches slots spans tokens row_slots deferred deferred_capacities:2 lists list_starts:{CLASSES + 1}
+huge_starts huge_ends huge_tokens huge_capacity
+tile_starts offsets out out_capacity id_bytes rows row_starts row_count
+names name_count name_firsts:4 found found_capacity trusted
+form form_firsts doubts doubts_capacity
 cells longest_token bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """

@@ -45,9 +45,9 @@ class Lane:
         What was put there before is done."""
         staged = self.pinned(name, facts.nbytes).view(facts.dtype)
         np.copyto(staged, facts)
-        room = self.device.empty(len(facts), facts.dtype)
-        self.device.upload(room, staged)
-        return room
+        buffer = self.device.empty(len(facts), facts.dtype)
+        self.device.upload(buffer, staged)
+        return buffer
 
     def is_pinned(self, data: HostArray) -> bool:
         """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""

@@ -18,7 +18,7 @@ from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
 from ._base_engine import Named
 from ._device import finish
-from ._engine import SHORT, SHORT_ON_HOST, Crowded, Engine, room_for_ids, short_room
+from ._engine import SHORT, SHORT_ON_HOST, Crowded, Engine, capacity_for_ids, short_capacity
 from ._errors import NotForDevice, NotNormal, Unusable
 from ._job import BLOCK
 from ._lane import WORTH_ASKING, Lane
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ._device import CudaDevice
     from ._special_tokens import Names
 
-_WORTH_A_ROOM = 1 << 16
+_WORTH_A_BUFFER = 1 << 16
 """Bytes of ids that are copied to memory which an earlier result has left. numpy keeps smaller pieces itself."""
 
 _WORTH_LENDING = 1 << 14
@@ -144,14 +144,14 @@ class OneLaunch(Lane):
         if not isinstance(self.engine, Engine) or not sought.fits or self.station.first_normalizer is not None:
             return None
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
-        most = min(SHORT_ON_HOST, short_room(size))
-        room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
-        launch, place, held = self.engine.text_launch(room, request.dtype, sought)
+        most = min(SHORT_ON_HOST, short_capacity(size))
+        buffer, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
+        launch, place, held = self.engine.text_launch(buffer, request.dtype, sought)
         return Quick(launch, out, out.ctypes.data, most, request.names, place, held, self.engine.note_short)
 
-    def _run(self, quick: Quick, text: str | bytes, out: int, room: int) -> int:
+    def _run(self, quick: Quick, text: str | bytes, out: int, capacity: int) -> int:
         """How many ids there are, though there be no room for all of them; -1 where the text is none for this."""
-        outcome = quick.launch.run(text, out, room)
+        outcome = quick.launch.run(text, out, capacity)
         if outcome is None:
             return -1
         if outcome != (0, True):
@@ -228,21 +228,21 @@ class OneLaunch(Lane):
         size = layout.size() if rows is None else BLOCK * layout.count_blocks()
         if not request.names.sought.fits or not 0 < size <= most:
             raise NotForDevice("empty or long text, or too many names")
-        room = self._read_in_place(texts, layout) if rows is None and size > WORTH_ASKING else None
-        if room is None:
-            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
-            complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
+        buffer = self._read_in_place(texts, layout) if rows is None and size > WORTH_ASKING else None
+        if buffer is None:
+            buffer = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
+            complete(ended(layout.write(buffer) if rows is None else layout.write_blocks(buffer, np.arange(rows))))
         if normalizer is not None:
             sizes = np.empty(len(texts), np.int64)
             layout.sizes(sizes)
             starts, _ = starts_of(sizes, rows is not None)
-            normal = complete(made_normal(texts, room, starts, sizes, normalizer, request.names.matchers))
+            normal = complete(made_normal(texts, buffer, starts, sizes, normalizer, request.names.matchers))
             if normal is None:
                 raise NotForDevice("names in text that is normalized")
             if normal is not texts:
                 return self._put_short(normal, request, most, None, True)
             is_normal = True
-        return ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows, is_normal)
+        return ShortText(buffer.ctypes.data, size, request.dtype, request.trusted, rows, is_normal)
 
     def _read_in_place(self, texts: Texts, layout: Layout) -> HostArray | None:
         """Pinned memory in which one text lies, as the kernel can read it; None: it is to be copied."""
@@ -253,8 +253,8 @@ class OneLaunch(Lane):
 
     def _pinned_ids(self, name: str, size: int, request: Request) -> HostArray:
         """Pinned memory for the ids of so many bytes."""
-        room: HostArray = self.pinned(name, room_for_ids(size) * request.dtype.itemsize).view(request.dtype)
-        return room
+        buffer: HostArray = self.pinned(name, capacity_for_ids(size) * request.dtype.itemsize).view(request.dtype)
+        return buffer
 
     def _lent(self, count: int, request: Request) -> Loan | None:
         """Room for so many ids that may become the caller's."""
@@ -279,6 +279,6 @@ class OneLaunch(Lane):
 
 def _copied(ids: HostArray) -> HostArray:
     """A copy of ids that lie in pinned memory."""
-    is_small = ids.nbytes < _WORTH_A_ROOM or ids.nbytes % 4
+    is_small = ids.nbytes < _WORTH_A_BUFFER or ids.nbytes % 4
     copy: HostArray = ids.copy() if is_small else copied_ids(ids.view(np.uint32)).view(ids.dtype)
     return copy

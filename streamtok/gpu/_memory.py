@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..errors import shown
-from ._engine import ALL_ROOM, SMALLER, USUAL_ROOM
+from ._engine import ALL_SHARES, SMALLER, USUAL_SHARES
 from ._errors import DeviceMemoryError
 
 DEFAULT_SLICE = 1 << 30
@@ -24,7 +24,7 @@ def bytes_for(id_bytes: int, has_form: bool = False) -> int:
     byte, though text has one for three or more and gets room for two for three at first. has_form: texts may be put
     together anew in a normal form (_repair.py), which takes one more.
     """
-    usual, all_there_is = (8 * sum(map(sum, room)) for room in (USUAL_ROOM, ALL_ROOM))
+    usual, all_there_is = (8 * sum(map(sum, shares)) for shares in (USUAL_SHARES, ALL_SHARES))
     return math.ceil(6.5 + has_form + max(usual, all_there_is / SMALLER) + id_bytes)
 
 

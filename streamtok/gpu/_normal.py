@@ -38,16 +38,16 @@ class Ready:
 
 
 def made_normal(
-    texts: Texts, room: HostArray, starts: Places, sizes: Places, normalizer: Normalizer, matchers: NamePair
+    texts: Texts, buffer: HostArray, starts: Places, sizes: Places, normalizer: Normalizer, matchers: NamePair
 ) -> Steps[Texts | None]:
-    """The texts, whose UTF-8 is room[start : start + size] each, with normalized ones in place of those that the
+    """The texts, whose UTF-8 is buffer[start : start + size] each, with normalized ones in place of those that the
     normalizer changes; None where that is not enough: a name stands in such a text, before or after.
 
     Raises NotForDevice for a text that is not UTF-8, or holds a disallowed name: the CPU has the error."""
     size = int(sizes.sum())
 
     def look(part: range) -> list[int] | None:
-        return changed(room, starts, sizes, normalizer, texts.trusted, part.start, part.stop)
+        return changed(buffer, starts, sizes, normalizer, texts.trusted, part.start, part.stop)
 
     found = yield from computed(look, _parts(len(texts), size), size)
     others: dict[int, bytes] = {}

@@ -124,22 +124,22 @@ def own_rows(rows: Places, first: int, last: int) -> tuple[Places, int]:
     return rows[a:b] - first if b > a else _ONE_ROW, b - a
 
 
-def host_slices(texts: Texts, most: int, names: Names, most_room: int | None = None) -> Iterator[Slice]:
+def host_slices(texts: Texts, most: int, names: Names, most_bytes: int | None = None) -> Iterator[Slice]:
     """Texts, cut where they are longer than `most` bytes or characters and shared out in slices of so many.
 
-    most_room: bytes that a slice may have, whatever its characters are; None: `most`. Raises HasSurrogates."""
-    room = most_room or most
+    most_bytes: bytes that a slice may have, whatever its characters are; None: `most`. Raises HasSurrogates."""
+    limit = most_bytes or most
     if len(texts) and BLOCK * texts.most()[1] <= most:  # all are one slice
         yield Slice(texts, np.arange(len(texts)), len(texts), False)
         return
     units, widths = facts_of(texts)
-    weights = np.maximum(units, units * widths * most // room)
+    weights = np.maximum(units, units * widths * most // limit)
     pieces, rows = texts, np.arange(len(texts))
     if len(weights) and weights.max() > most:
-        spans, rows = _spans(texts, units, np.minimum(most, room // widths), names)
+        spans, rows = _spans(texts, units, np.minimum(most, limit // widths), names)
         pieces = texts.cut(spans)
         units, widths = facts_of(pieces)
-        weights = np.maximum(units, units * widths * most // room)
+        weights = np.maximum(units, units * widths * most // limit)
     for first, last in slices(weights, most):
         own, begun = own_rows(rows, first, last)
         yield Slice(pieces.part(first, last), own, begun, bool(weights[first] > most))

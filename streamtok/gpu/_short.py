@@ -21,10 +21,10 @@ def _number_of(field: str) -> int:
 
 _SOURCE, _SOURCE_SIZE = map(_number_of, ("source", "source_size"))
 _SIZE, _BLOCKS, _STRETCHES = map(_number_of, ("size", "blocks", "stretches"))
-_TRUSTED, _OUT, _OUT_ROOM = map(_number_of, ("trusted", "out", "out_room"))
+_TRUSTED, _OUT, _OUT_CAPACITY = map(_number_of, ("trusted", "out", "out_capacity"))
 _MARKS, _ROWS, _ROW_STARTS, _ROW_COUNT = map(_number_of, ("marks", "rows", "row_starts", "row_count"))
 
-OF_ONE_TEXT = _SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _MARKS, _ROW_COUNT, _OUT, _OUT_ROOM
+OF_ONE_TEXT = _SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _MARKS, _ROW_COUNT, _OUT, _OUT_CAPACITY
 """What a TextLaunch tells a job (native/launch.pyx)."""
 
 
@@ -37,12 +37,12 @@ class ShortCall:
         self.numbers = job.reshape(1).view(np.uint64)
         self._text = int(job["text"])
 
-    def begin(self, text: ShortText, out: int, room: int) -> None:
+    def begin(self, text: ShortText, out: int, capacity: int) -> None:
         """Tells the job of a text without rows, and where ids go."""
         numbers, size = self.numbers, text.size
         numbers[_SOURCE], numbers[_SOURCE_SIZE], numbers[_SIZE] = text.source, text.bytes, size
         numbers[_BLOCKS], numbers[_STRETCHES] = -(-size // BLOCK), -(-size // SHORT_STRETCH)
-        numbers[_TRUSTED], numbers[_OUT], numbers[_OUT_ROOM] = text.trusted, out, room
+        numbers[_TRUSTED], numbers[_OUT], numbers[_OUT_CAPACITY] = text.trusted, out, capacity
         numbers[_MARKS] = numbers[_ROW_COUNT] = 0
 
     def set_rows(self, text: ShortText, starts: int) -> None:

@@ -89,7 +89,7 @@ class Slot(OneLaunch):
 
     # ---- from the host ----
 
-    def _room(self, size: int) -> DeviceArray:
+    def _buffer(self, size: int) -> DeviceArray:
         if self._text is None or len(self._text) < size:
             self._text = None
             self._text = self.device.empty(max(size, 1 << 16), np.uint8)
@@ -101,23 +101,23 @@ class Slot(OneLaunch):
             data = np.frombuffer(texts[0], np.uint8)
             if total > PINNED or self.is_pinned(data):
                 return data
-        room = self.pinned("in", total) if total <= PINNED else np.empty(total, np.uint8)
-        yield from ended(layout.write(room))
-        return room
+        buffer = self.pinned("in", total) if total <= PINNED else np.empty(total, np.uint8)
+        yield from ended(layout.write(buffer))
+        return buffer
 
     def _in_blocks(self, layout: Layout, rows: Places) -> Steps[HostArray]:
         """Several pieces laid out as the kernels take them."""
         size = bytes_in_blocks(layout.count_blocks(), len(rows))
-        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
-        yield from ended(layout.write_blocks(room, rows))
-        return room
+        buffer = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
+        yield from ended(layout.write_blocks(buffer, rows))
+        return buffer
 
     def _load(self, data: HostArray) -> DeviceArray:
         """Host bytes on the device."""
-        room = self._room(len(data))
+        buffer = self._buffer(len(data))
         with self._timed("copy"):
-            self.device.upload(room, data)
-        return room
+            self.device.upload(buffer, data)
+        return buffer
 
     def encode_host(self, some: Slice, request: Request) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """(ids, row starts) on the device of pieces on the host. Row starts are int64, None where all is one row.

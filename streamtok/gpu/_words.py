@@ -49,18 +49,18 @@ class Words:
     """The first table, and room for words that are learned. fields: those of a job that point there."""
 
     def __init__(self, device: CudaDevice, fields: dict[str, int], entries: int, places: int, is_limited: bool):
-        room = max(0, min(places // (LIMITED_SHARE if is_limited else SHARE), NUMBERS - entries))
+        capacity = max(0, min(places // (LIMITED_SHARE if is_limited else SHARE), NUMBERS - entries))
         self._first = device.full(4 * places, np.uint32, 2**32 - 1)
-        self._records = device.empty(RECORD * max(1, room), np.uint32)
+        self._records = device.empty(RECORD * max(1, capacity), np.uint32)
         self._count = device.full(1, np.uint32, 0)
         pointer = device.pointer
         self.fields = {
             "first": pointer(self._first),
             "learned": pointer(self._records),
-            "learned_room": room,
+            "learned_capacity": capacity,
             "learned_count": pointer(self._count),
         }
-        self.room, self.read, self.merged = room, 0, 0
+        self.capacity, self.read, self.merged = capacity, 0, 0
         self._build(device, job_of(fields | self.fields), places)
 
     def _build(self, device: CudaDevice, job: Record, places: int) -> None:
@@ -75,7 +75,7 @@ class Words:
 
     def count(self, device: CudaDevice) -> int:
         """Words learned so far."""
-        return min(self.room, int(device.get(self._count)[0]))
+        return min(self.capacity, int(device.get(self._count)[0]))
 
     def next_part(self, stretches: int) -> int:
         """Stretches of a slice that are looked up next, of so many that are left. Atoms of a part are all looked up
@@ -104,14 +104,14 @@ class LearnedWords:
 
     def note(self, words: Words, merged: int) -> None:
         """After a call with these words, which are full: how many atoms it had to merge. Called by any thread."""
-        if not words.room or self._is_limited:
+        if not words.capacity or self._is_limited:
             return
         self._note(words, merged)
 
     @locked
     def _note(self, words: Words, merged: int) -> None:
         words.merged += merged
-        if words is not self.now or words.merged < RENEWAL * words.room:
+        if words is not self.now or words.merged < RENEWAL * words.capacity:
             return
         words.merged = 0  # where memory is short they serve for as long again
         with contextlib.suppress(MemoryError):

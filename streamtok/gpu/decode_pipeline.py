@@ -117,18 +117,18 @@ class GpuDecodePipeline:
 
     def as_bytes(self, tokens: TokenIds, skip_special: bool) -> bytes:
         """decode_bytes() as a bytes object, without a copy."""
-        rooms: list[BytesBuffer] = []
+        buffers: list[BytesBuffer] = []
 
-        def room_for(size: int) -> HostArray:
-            rooms[:] = [BytesBuffer(size)]
-            return np.frombuffer(memoryview(rooms[0]), np.uint8)
+        def buffer_for(size: int) -> HostArray:
+            buffers[:] = [BytesBuffer(size)]
+            return np.frombuffer(memoryview(buffers[0]), np.uint8)
 
         try:
-            size = len(self._decode(self._row(tokens), None, skip_special, None, room_for)[0])
+            size = len(self._decode(self._row(tokens), None, skip_special, None, buffer_for)[0])
         except BadIds:
             self.encoding.decode_bytes(tokens, skip_special_tokens=skip_special)
             raise self._contradiction() from None
-        return rooms[0].taken(size)
+        return buffers[0].taken(size)
 
     def decode_bytes_batch(self, batch: Any, *, skip_special_tokens: bool = False) -> tuple[Any, Any]:
         """(bytes, row_starts) of several rows of ids, numpy arrays: the bytes of row i are
@@ -177,9 +177,9 @@ class GpuDecodePipeline:
         rows: Places | None,
         skip_special: bool,
         out: Any,
-        room_for: Callable[[int], HostArray] = lambda size: np.empty(size, np.uint8),
+        buffer_for: Callable[[int], HostArray] = lambda size: np.empty(size, np.uint8),
     ) -> tuple[Any, Any]:
-        """(bytes, row starts). room_for: makes the array for so many bytes, of which the beginning is returned."""
+        """(bytes, row starts). buffer_for: makes the array for so many bytes, of which the beginning is returned."""
         count = len(ids)
         chunk = min(self.chunk, max(_LEAST_CHUNK, -(-count // (2 * len(self._lanes)))))
         firsts = range(0, count, chunk)
@@ -189,7 +189,7 @@ class GpuDecodePipeline:
             own = None if borders is None or rows is None else rows[borders[i] : borders[i + 1]] - first
             works.append(functools.partial(self._steps, ids=ids[first : first + chunk], rows=own, skip=skip_special))
         with explained(self.device, "decode fewer ids at a time"):
-            output, results = self._in_room(works, count, out, room_for)
+            output, results = self._in_buffer(works, count, out, buffer_for)
         data = output.array[: output.total]
         if rows is None or borders is None:
             return data, None
@@ -198,18 +198,18 @@ class GpuDecodePipeline:
         return data, np.append(starts[:-1], np.full(len(rows) - len(starts) + 1, output.total))
 
     @locked
-    def _in_room(
-        self, works: list[Any], count: int, out: Any, room_for: Callable[[int], HostArray]
+    def _in_buffer(
+        self, works: list[Any], count: int, out: Any, buffer_for: Callable[[int], HostArray]
     ) -> tuple[Output, list[Any]]:
-        room = count * _BYTES_AN_ID + 4096
+        capacity = count * _BYTES_AN_ID + 4096
         while True:
-            output = Output(room_for(room) if out is None else out)
+            output = Output(buffer_for(capacity) if out is None else out)
             try:
                 return output, run_in_order(works, self._lanes, output)
             except Overflow:
                 if out is not None:
                     raise ValueError(f"out has room for {len(out)} bytes, and there are more") from None
-                room = 2 * max(room, output.total)
+                capacity = 2 * max(capacity, output.total)
             except MemoryError:
                 for lane in self._lanes:
                     lane.forget()
@@ -221,9 +221,9 @@ class GpuDecodePipeline:
         there: DeviceArray = ids
         if type(ids) is np.ndarray:
             staged = yield from lane.staged(ids.view(np.uint8))
-            room = lane.kernels.buffers.array("ids", len(ids), np.uint32)
-            self._device.upload(room, staged)
-            there = room[: ids.nbytes].view(np.uint32)
+            buffer = lane.kernels.buffers.array("ids", len(ids), np.uint32)
+            self._device.upload(buffer, staged)
+            there = buffer[: ids.nbytes].view(np.uint32)
         begins = None if rows is None or not len(rows) else self._device.put(rows.astype(np.uint64))
         decoded = yield from lane.kernels.decoding(self._tables, there, begins, skip)
         return decoded.data, decoded.row_starts

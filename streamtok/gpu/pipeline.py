@@ -204,7 +204,7 @@ class GpuPipeline:
             self._lost = error if error.lasting else None
             raise
         except ValueError as error:
-            if not isinstance(error, _NoRoom):
+            if not isinstance(error, _Full):
                 whole: Any = list(texts)  # type: ignore[arg-type]
                 coder.encode_many(whole, *matchers)  # the error of the whole text, not of a piece
             raise
@@ -265,9 +265,9 @@ class GpuPipeline:
         """The ids of all work, and what each gave."""
         if not works:
             return np.empty(0, self._dtype) if out is None else out[:0], []
-        room = size if size < _SURE_ROOM else int(size * self._expected) + 1
+        capacity = size if size < _SURE_CAPACITY else int(size * self._expected) + 1
         while True:
-            made = None if out is not None else self._room_for(room, size)
+            made = None if out is not None else self._buffer_for(capacity, size)
             output = Output(out if made is None else made.array)
             try:
                 results = self._free.lend(len(works), True, _on_all, works, output)
@@ -275,20 +275,20 @@ class GpuPipeline:
             except Overflow:
                 enough = f"; {size} are enough" if output.total <= size else ""
                 if out is not None:
-                    raise _NoRoom(f"out has room for {len(out)} ids, and there are more{enough}") from None
+                    raise _Full(f"out has room for {len(out)} ids, and there are more{enough}") from None
                 # A token has a byte at least, of the text as it is encoded: mended or normalized text may have more.
-                room = max(size, 2 * output.total)
+                capacity = max(size, 2 * output.total)
                 continue
             total = output.total
-            if size >= _SURE_ROOM:
+            if size >= _SURE_CAPACITY:
                 self._expected = min(0.5, total / size * 17 / 16)
             if made is None:
                 return out[:total], results
             del output
             return made.taken(total), results
 
-    def _room_for(self, count: int, most: int) -> _Room:
-        return _Room(count, max(count, most), self._dtype)
+    def _buffer_for(self, count: int, most: int) -> _IdsBuffer:
+        return _IdsBuffer(count, max(count, most), self._dtype)
 
 
 def _on_first(slots: list[Slot], call: Callable[..., Any], *arguments: Any) -> Any:
@@ -332,25 +332,25 @@ def _with_starts(ids: Any, starts: Any) -> tuple[Any, Any]:
     return ids, np.array([0, len(ids)], np.int64) if starts is None else starts
 
 
-class _NoRoom(ValueError):
+class _Full(ValueError):
     pass
 
 
-_SURE_ROOM = 1 << 20
+_SURE_CAPACITY = 1 << 20
 """Up to here room for an id a byte is made at once. A longer text gets half of that at first, four times what text
 needs, and later a little more than the one before had: memory that an earlier result has left then fits."""
 
 
-class _Room:
+class _IdsBuffer:
     """Room for ids of a dtype; `array` is all of it."""
 
     def __init__(self, count: int, most: int, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
-        self._room = WritableIds(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
-        self.array = np.frombuffer(memoryview(self._room), dtype, 4 * self._room.capacity // dtype.itemsize)
+        self._buffer = WritableIds(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
+        self.array = np.frombuffer(memoryview(self._buffer), dtype, 4 * self._buffer.capacity // dtype.itemsize)
 
     def taken(self, count: int) -> Any:
         """The first ids. Nothing else may refer to `array`."""
         del self.array
         words = -(-count * self._dtype.itemsize // 4)
-        return self._room.taken(words).view(self._dtype)[:count]
+        return self._buffer.taken(words).view(self._dtype)[:count]

@@ -104,7 +104,7 @@ cdef class TextLaunch:
     """A launch for one text at a time, which it copies to pinned memory; its ids come to other such memory.
 
     numbers: the launch's job, uint64. places: which of them are source, source_size, size, blocks, stretches, trusted, marks, row_count,
-    out and out_room. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
+    out and out_capacity. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
     32 bits are that are 0 unless the text takes more than that, or, of the first one the bit `crowded`, has more ids than there is room
     for. buffer: pinned memory of uint8 for texts, and 16 bytes more. blocks: the most that the launch may have, each for
     block_bytes of text, in stretches of so many bytes."""
@@ -132,7 +132,7 @@ cdef class TextLaunch:
         for i in range(3):
             self.doubts[i] = doubts[i]
 
-    def run(self, text, uint64_t out, uint64_t out_room) -> tuple[int, bool] | None:
+    def run(self, text, uint64_t out, uint64_t out_capacity) -> tuple[int, bool] | None:
         """Launch.run for a str, or for bytes, whose ids go to pinned memory at `out`, with room for so many; None for what it does not
         take: other types, surrogates, too much text or none."""
         cdef bint is_str = type(text) is str
@@ -144,7 +144,7 @@ cdef class TextLaunch:
         job[self.places[0]], job[self.places[1]], job[self.places[2]] = <uint64_t><uintptr_t>self.buffer.data, size, size
         job[self.places[3]], job[self.places[4]] = (size + BLOCK - 1) // BLOCK, (size + self.stretch - 1) // self.stretch
         job[self.places[5]], job[self.places[6]], job[self.places[7]] = is_str, 0, 0
-        job[self.places[8]], job[self.places[9]] = out, out_room
+        job[self.places[8]], job[self.places[9]] = out, out_capacity
         return self.launch.run(self.stream, min(self.blocks, <unsigned>((size + self.block_bytes - 1) // self.block_bytes)))
 
     cdef Py_ssize_t _put(self, object text) except -1:

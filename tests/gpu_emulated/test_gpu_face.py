@@ -295,7 +295,7 @@ def test_out_array(devices):
 
 
 def test_more_ids_than_text_usually_has(devices, monkeypatch):
-    monkeypatch.setattr(gpu.pipeline, "_SURE_ROOM", 0)
+    monkeypatch.setattr(gpu.pipeline, "_SURE_CAPACITY", 0)
     enc = streamtok.get_encoding("r50k_base")
     text = "".join(chr(0x1F300 + i % 700) for i in range(600))
     assert gpu.GpuPipeline(enc, chunk_size=500).encode(text).tolist() == enc.encode(text)

@@ -227,7 +227,7 @@ def test_errors_in_the_text_are_no_failure_of_the_device(device, enc):
 @needs_compiler
 def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
     text = "many words in a text " * 300_000
-    monkeypatch.setattr(gpu.pipeline, "_SURE_ROOM", 1 << 30)
+    monkeypatch.setattr(gpu.pipeline, "_SURE_CAPACITY", 1 << 30)
     pipeline = gpu.GpuPipeline(enc, slots=1)
     full, sizes = device.empty, []
 

@@ -68,7 +68,7 @@ def test_ids_are_those_of_the_definition(lane_bytes, pattern, monkeypatch):
         encoding = Encoding.longest_match("random", tokens, special_tokens={}, pat_str=pattern)
         subject = Subject(encoding, lane_bytes)
         monkeypatch.setattr(longest_engine, "WALK_SLICE", rng.choice((1, 2, 5, 1000)))
-        monkeypatch.setattr(longest_engine, "MAPS_ROOM", rng.choice((1, 1000, 1 << 20)))
+        monkeypatch.setattr(longest_engine, "MAPS_CAPACITY", rng.choice((1, 1000, 1 << 20)))
         texts = [random_text(rng, alphabet).encode() for _ in range(12)]
         whole = b"".join(texts * rng.randint(1, 3))
         with subject.device.shuffled(rng.randint(0, 3)):

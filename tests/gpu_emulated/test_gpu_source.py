@@ -93,7 +93,7 @@ def test_constants_are_those_of_the_source():
         "GAPS",
         "FLAG_LISTS",
         "FLAG_UTF8",
-        "FLAG_ROOM",
+        "FLAG_FULL",
         "FLAG_WORD",
         "FLAG_GAP",
         "FLAG_WORK",
@@ -103,7 +103,7 @@ def test_constants_are_those_of_the_source():
     assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}
     assert _job.STRETCH == 64 * job["ST_STRETCH_BLOCKS"]
     assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"], "heads": 3}
-    assert array_sizes(_job.JOB) == {"deferred_rooms": 2, "list_starts": job["ST_CLASSES"] + 1, "name_firsts": 4}
+    assert array_sizes(_job.JOB) == {"deferred_capacities": 2, "list_starts": job["ST_CLASSES"] + 1, "name_firsts": 4}
 
 
 def test_constants_of_training_are_those_of_the_source():
@@ -117,7 +117,7 @@ def test_constants_of_training_are_those_of_the_source():
 
 def test_constants_of_ids_are_those_of_the_source():
     source = constants("cuda/ids/job.h") | constants("cuda/ids/numbers.cu")
-    names = ("IDS_A_LANE", "TOKEN_LONG", "TOKEN_UNKNOWN", "FLAG_BAD_ID", "FLAG_NO_ROOM", "FLAG_BAD_ROWS", "SUM_WARPS")
+    names = ("IDS_A_LANE", "TOKEN_LONG", "TOKEN_UNKNOWN", "FLAG_BAD_ID", "FLAG_OVERFLOW", "FLAG_BAD_ROWS", "SUM_WARPS")
     assert {name: getattr(id_jobs, name) for name in names} == {name: source[f"ST_{name}"] for name in names}
     assert id_jobs.SLOT == source["ST_DECODE_SLOT"]
 

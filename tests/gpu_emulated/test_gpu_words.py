@@ -218,12 +218,12 @@ def test_a_full_table_learns_no_more_and_is_renewed_for_other_words(monkeypatch)
     monkeypatch.setattr(_words, "SHARE", 20_000)
     learner, rng = Learner("o200k_base"), random.Random(4)
     old, words = learner.words, invented(rng, 2000, 12)
-    assert old.room == 104
-    records = old._records[RECORD * old.room :].copy()
+    assert old.capacity == 104
+    records = old._records[RECORD * old.capacity :].copy()
     while learner.words is old:
         learner.check(*words)
-    assert old.count(learner.device) == old.room
-    np.testing.assert_array_equal(old._records[RECORD * old.room :], records)  # nothing behind the end
+    assert old.count(learner.device) == old.capacity
+    np.testing.assert_array_equal(old._records[RECORD * old.capacity :], records)  # nothing behind the end
     few = words[:50]
     assert learner.check(*few) > 3 * learner.check(*few)
 
@@ -233,7 +233,7 @@ def test_where_memory_is_limited_or_short_old_words_stay(monkeypatch):
     monkeypatch.setattr(_words, "RENEWAL", 1)
     learner, words = Learner("r50k_base"), invented(random.Random(5), 500)
     known, old = learner.engine._tables.words, learner.words
-    assert learner.engine._tables.nbytes > old.nbytes > 16 * len(learner.places) + 4 * RECORD * old.room - 1
+    assert learner.engine._tables.nbytes > old.nbytes > 16 * len(learner.places) + 4 * RECORD * old.capacity - 1
     monkeypatch.setattr(known, "_is_limited", True)
     for _ in range(3):
         learner.check(*words)

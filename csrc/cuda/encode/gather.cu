@@ -46,7 +46,7 @@ template <st_scanned Scanned> ST_INLINE void st_gather_stretch(const st_job *job
             const uint64_t to = at + __popc(there & ((1u << lane) - 1));
             if (some[k] < ST_HUGE)
                 st_write_id(job, to, some[k]);
-            else if (some[k] != ST_HOLE && some[k] - ST_HUGE < job->huge_room)
+            else if (some[k] != ST_HOLE && some[k] - ST_HUGE < job->huge_capacity)
                 job->huge_tokens[some[k] - ST_HUGE] = to;
             at += (uint32_t)__popc(there);
         }

@@ -191,7 +191,7 @@ ST_INLINE st_claim st_claim_place(const st_job *job, const st_word *word)
 /* May a word of n bytes and so many ids be learned? */
 ST_FORCE_INLINE int st_may_learn(const st_job *job, unsigned n, uint32_t count)
 {
-    return n >= 2 && n <= ST_LEARNED_BYTES && count <= ST_LEARNED_IDS && *job->learned_count < job->learned_room;
+    return n >= 2 && n <= ST_LEARNED_BYTES && count <= ST_LEARNED_IDS && *job->learned_count < job->learned_capacity;
 }
 
 /* A record for the word and its `count` ids, which are still to be written; NULL: there is no room. The place that was claimed stays
@@ -200,7 +200,7 @@ ST_INLINE uint32_t *st_new_record(const st_job *job, const st_word *word, uint32
 {
     const uint32_t id_units = st_id_units(count), units = id_units + st_byte_units(word->n);
     const uint64_t number = atomicAdd(job->learned_count, units);
-    if (number + units > job->learned_room)
+    if (number + units > job->learned_capacity)
         return 0;
     uint32_t *numbers = (uint32_t *)(job->learned + 2 * number);
     numbers[1] = ST_HOLE; /* for a word of one id */

@@ -113,8 +113,8 @@ ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 
 ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
 {
-    uint64_t *const records = job->deferred + (which ? job->deferred_rooms[0] : 0);
-    const st_list list = {records, &job->counts->deferred[which], job->deferred_rooms[which]};
+    uint64_t *const records = job->deferred + (which ? job->deferred_capacities[0] : 0);
+    const st_list list = {records, &job->counts->deferred[which], job->deferred_capacities[which]};
     return list;
 }
 
@@ -132,7 +132,7 @@ ST_INLINE void st_leave_huge(const st_job *job, uint64_t at, uint32_t *slot)
 {
     const uint32_t number = atomicAdd(&job->counts->huge, 1u);
     *slot = ST_HUGE | number;
-    if (number < job->huge_room)
+    if (number < job->huge_capacity)
         job->huge_starts[number] = at;
     else
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);
@@ -169,7 +169,7 @@ ST_FORCE_INLINE uint32_t st_part(const st_stretch_word &word, unsigned k)
 ST_INLINE uint32_t st_look_learned(const st_lookup *l, unsigned at, unsigned n)
 {
     const int is_here = n <= ST_KEY_BYTES || at + n + 4 <= ST_STRETCH + ST_BEHIND;
-    if (n > ST_LEARNED_BYTES || !is_here || !l->job->learned_room)
+    if (n > ST_LEARNED_BYTES || !is_here || !l->job->learned_capacity)
         return 0;
     const st_stretch_word word = {n, 8 * (at & 3), (const uint32_t *)l->memory->text + at / 4};
     return st_find_learned(l->job, word);

@@ -298,8 +298,8 @@ ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind, uint32_t listed, uint64
 
 ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
 {
-    const uint64_t room = job->list_starts[kind + 1] - job->list_starts[kind];
-    return job->counts->lists[kind] < room ? job->counts->lists[kind] : (uint32_t)room;
+    const uint64_t capacity = job->list_starts[kind + 1] - job->list_starts[kind];
+    return job->counts->lists[kind] < capacity ? job->counts->lists[kind] : (uint32_t)capacity;
 }
 
 /* Where the items of a class are among all: lane i knows it of class ST_CLASSES - 1 - i. */
@@ -403,7 +403,7 @@ ST_INLINE void st_measure_huge(const st_job *job, unsigned lane, uint32_t number
 
 ST_INLINE void st_measure_all(const st_job *job, unsigned lane, uint64_t warp, uint64_t warps)
 {
-    const uint64_t count = job->counts->huge < job->huge_room ? job->counts->huge : job->huge_room;
+    const uint64_t count = job->counts->huge < job->huge_capacity ? job->counts->huge : job->huge_capacity;
     for (uint64_t i = warp; i < count; i += warps)
         st_measure_huge(job, lane, (uint32_t)i);
 }

@@ -7,11 +7,11 @@
 
 #define ST_QUEUE 64 /* fewer than 32 wait, and 32 lanes may bring one each */
 
-/* A list, the number of records appended (which may exceed the room), and its room. */
+/* A list, the number of records appended (which may exceed the capacity), and its capacity. */
 typedef struct st_list {
     uint64_t *records;
     uint32_t *count;
-    uint64_t room;
+    uint64_t capacity;
 } st_list;
 
 /* Moves 32 of the queue's records to the list, or as many as there are; returns how many stay. */
@@ -23,9 +23,9 @@ ST_FORCE_INLINE uint32_t st_flush(const st_job *job, st_list list, unsigned lane
     if (lane == 0 && count)
         at = atomicAdd(list.count, count);
     at = __shfl_sync(0xFFFFFFFFu, at, 0);
-    if (lane < count && at + lane < list.room)
+    if (lane < count && at + lane < list.capacity)
         list.records[at + lane] = queue[left + lane];
-    if (lane == 0 && at + count > list.room)
+    if (lane == 0 && at + count > list.capacity)
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);
     __syncwarp();
     return left;
@@ -39,7 +39,7 @@ ST_INLINE void st_append(const st_job *job, st_list list, unsigned lane, int min
     if (lane == 0)
         at = atomicAdd(list.count, count);
     at = __shfl_sync(0xFFFFFFFFu, at, 0) + (uint32_t)__popc(those & ((1u << lane) - 1));
-    if (mine && at < list.room)
+    if (mine && at < list.capacity)
         list.records[at] = record;
     else if (mine)
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);

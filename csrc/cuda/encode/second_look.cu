@@ -333,7 +333,7 @@ ST_INLINE void st_flush_all(st_again *a)
     for (unsigned kind = 0; kind < ST_CLASSES; kind++) {
         const st_list list = st_class_list(a->job, kind);
         const uint64_t at = (uint64_t)__shfl_sync(0xFFFFFFFFu, start, (int)kind) + lane;
-        if (lane < a->queued[kind] && at < list.room)
+        if (lane < a->queued[kind] && at < list.capacity)
             list.records[at] = a->memory->queues[kind][lane];
         else if (lane < a->queued[kind])
             atomicOr(&a->job->counts->flags, ST_FLAG_LISTS);
@@ -392,8 +392,8 @@ ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *recor
 template <unsigned Which> ST_INLINE void st_take_list_again(st_again *a, uint64_t warp, uint64_t warps)
 {
     const st_job *job = a->job;
-    const uint64_t listed = job->counts->deferred[Which], room = job->deferred_rooms[Which];
-    const uint64_t count = listed < room ? listed : room, *records = job->deferred + (Which ? job->deferred_rooms[0] : 0);
+    const uint64_t listed = job->counts->deferred[Which], capacity = job->deferred_capacities[Which];
+    const uint64_t count = listed < capacity ? listed : capacity, *records = job->deferred + (Which ? job->deferred_capacities[0] : 0);
     uint64_t next = st_next_record(job, records, 32 * warp + a->lane, count);
     for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
         const uint64_t record = next;

@@ -4,7 +4,7 @@
 #include "cuda/ids/numbers.cu"
 
 typedef struct st_decode_memory {
-    uint4 words[ST_DECODE_ROOM / 16];
+    uint4 words[ST_DECODE_BUFFER / 16];
 } st_decode_memory;
 
 /* Index of the id among the others, or other_count. */
@@ -161,10 +161,10 @@ ST_FORCE_INLINE uint32_t st_put_tokens(const st_decode *job, uint8_t *to, unsign
 ST_INLINE void st_write_tile(const st_decode *job, st_decode_memory *memory, unsigned lane, uint64_t tile)
 {
     const uint64_t before = job->tiles[tile], size = job->tiles[tile + 1] - before, first = tile * ST_ID_TILE + lane;
-    if (before + size > job->out_room)
+    if (before + size > job->out_capacity)
         return;
     uint8_t *out = job->out + before;
-    const int is_near = size + 16 <= ST_DECODE_ROOM;
+    const int is_near = size + 16 <= ST_DECODE_BUFFER;
     uint8_t *to = is_near ? (uint8_t *)memory->words + ((uint64_t)out & 15) : out;
     uint32_t done = 0;
 #pragma unroll 1

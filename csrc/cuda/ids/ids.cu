@@ -60,13 +60,13 @@ ST_KERNEL st_kernel_pad(const __grid_constant__ st_pad job)
 
 ST_KERNEL st_kernel_pack_rows(const __grid_constant__ st_pack job)
 {
-    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.room); i += ST_THREADS / 32)
+    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.capacity); i += ST_THREADS / 32)
         st_pack_tile(&job, threadIdx.x & 31, i);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_pack_plan(const __grid_constant__ st_planned job)
 {
-    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.room); i += ST_THREADS / 32)
+    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.capacity); i += ST_THREADS / 32)
         st_planned_tile(&job, threadIdx.x & 31, i);
 }
 
@@ -78,6 +78,6 @@ ST_KERNEL __launch_bounds__(256) st_kernel_template(const __grid_constant__ st_t
 
 ST_KERNEL st_kernel_sequences(const __grid_constant__ st_pack job)
 {
-    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.room); i += ST_THREADS / 32)
+    for (uint64_t i = ST_THREAD / 32; i < st_id_tiles(job.capacity); i += ST_THREADS / 32)
         st_list_sequences(&job, threadIdx.x & 31, i);
 }

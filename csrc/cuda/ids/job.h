@@ -18,7 +18,7 @@
 
 /* Bytes that a warp gathers before it writes them: a tile of tokens of up to 12 bytes each. A tile that has more is written byte by
  * byte. */
-#define ST_DECODE_ROOM 3072
+#define ST_DECODE_BUFFER 3072
 
 /* Bytes of a token in its slot. */
 #define ST_DECODE_SLOT 15
@@ -30,7 +30,7 @@
 /* An id that is unknown, negative or beyond 32 bits. Which one, the host finds out. */
 #define ST_FLAG_BAD_ID 1
 /* There are more bytes than room. */
-#define ST_FLAG_NO_ROOM 2
+#define ST_FLAG_OVERFLOW 2
 /* A row begins in front of the one before it, or behind the ids. */
 #define ST_FLAG_BAD_ROWS 4
 
@@ -43,7 +43,7 @@ typedef struct st_id_report {
 typedef struct st_sums {
     uint64_t *numbers;
     uint64_t count;
-    uint64_t room; /* of what the sum counts: ST_FLAG_NO_ROOM beyond it */
+    uint64_t capacity; /* of what the sum counts: ST_FLAG_OVERFLOW beyond it */
     st_id_report *report, *host; /* on the device, and where the host reads it */
 } st_sums;
 
@@ -62,7 +62,7 @@ typedef struct st_decode {
 
     uint64_t *tiles; /* tile: bytes of its tokens, and then bytes before it */
     uint8_t *out;
-    uint64_t out_room;
+    uint64_t out_capacity;
     const uint64_t *rows; /* row: the number of its first id, ascending */
     uint64_t *row_starts; /* row: bytes before it */
     uint64_t row_count;
@@ -108,13 +108,13 @@ typedef struct st_pad {
     st_id_report *report;
 } st_pad;
 
-/* Documents one behind the other, each with its end, in rows of `length`. `total` ids with the ends, and pads up to `room`, a multiple
+/* Documents one behind the other, each with its end, in rows of `length`. `total` ids with the ends, and pads up to `capacity`, a multiple
  * of `length`. A SEQUENCE is what of a document lies in one row. */
 typedef struct st_pack {
     const void *ids;
     uint64_t id_bytes;
     const uint64_t *doc_starts; /* document: ids before it, without the ends; one more than there are documents */
-    uint64_t doc_count, length, total, room;
+    uint64_t doc_count, length, total, capacity;
     uint64_t has_end, end, pad;
     void *out, *positions; /* place: numbers of `out_bytes` each */
     uint64_t out_bytes;
@@ -128,7 +128,7 @@ typedef struct st_planned {
     const void *ids;
     uint64_t id_bytes;
     const st_sequence *plan;
-    uint64_t count, room, end, pad;
+    uint64_t count, capacity, end, pad;
     void *out, *positions; /* place: numbers of `out_bytes` each */
     uint64_t out_bytes;
 } st_planned;

@@ -85,8 +85,8 @@ ST_INLINE void st_add_up(const st_sums *job, uint64_t *parts, unsigned warp, uns
     if (warp == ST_SUM_WARPS - 1 && lane == 0) {
         job->numbers[job->count] = before;
         job->report->total = before;
-        if (before > job->room)
-            job->report->flags |= ST_FLAG_NO_ROOM;
+        if (before > job->capacity)
+            job->report->flags |= ST_FLAG_OVERFLOW;
         if (job->host)
             st_tell(job->report, job->host);
     }

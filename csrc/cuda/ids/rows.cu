@@ -102,7 +102,7 @@ ST_INLINE void st_pack_tile(const st_pack *job, unsigned lane, uint64_t tile)
             position = at - (place > row ? place : row);
             begin += position == 0;
         }
-        if (at < job->room) {
+        if (at < job->capacity) {
             st_put_number(job->out, job->out_bytes, at, id);
             st_put_number(job->positions, job->out_bytes, at, position);
         }
@@ -128,7 +128,7 @@ ST_INLINE void st_list_sequences(const st_pack *job, unsigned lane, uint64_t til
         }
         number += (uint32_t)__popc(all);
     }
-    if (lane == 0 && (tile + 1) * ST_ID_TILE >= job->room)
+    if (lane == 0 && (tile + 1) * ST_ID_TILE >= job->capacity)
         job->sequences[number] = (uint32_t)job->total;
 }
 
@@ -137,7 +137,7 @@ ST_INLINE void st_list_sequences(const st_pack *job, unsigned lane, uint64_t til
 /* Ids and positions of a tile; a warp a tile. */
 ST_INLINE void st_planned_tile(const st_planned *job, unsigned lane, uint64_t tile)
 {
-    const uint64_t first = tile * ST_ID_TILE, end = first + ST_ID_TILE < job->room ? first + ST_ID_TILE : job->room;
+    const uint64_t first = tile * ST_ID_TILE, end = first + ST_ID_TILE < job->capacity ? first + ST_ID_TILE : job->capacity;
     const uint64_t low = st_part_at(job, first, 0, job->count), high = st_part_at(job, end - 1, low, job->count);
     for (uint64_t at = first + lane; at < end; at += 32) {
         const uint64_t number = st_part_at(job, at, low, high);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._starts import Buffers
-from .jobs import BLOCK_WARPS, DECODE, FLAG_BAD_ID, FLAG_BAD_ROWS, FLAG_NO_ROOM, HOLD, REPORT, SUM_WARPS, SUMS, TILE
+from .jobs import BLOCK_WARPS, DECODE, FLAG_BAD_ID, FLAG_BAD_ROWS, FLAG_OVERFLOW, HOLD, REPORT, SUM_WARPS, SUMS, TILE
 
 if TYPE_CHECKING:
     from ..._protocols import DeviceArray, HostArray, Record
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BYTES_AN_ID = 6
 """Room at first: tokens of text have four to five bytes."""
 
-_LEAST_ROOM = 4096
+_LEAST_CAPACITY = 4096
 
 
 class BadIds(Exception):
@@ -64,10 +64,10 @@ class Kernels:
             self._report = self.device.pinned(REPORT.itemsize).view(REPORT)
         return self._report
 
-    def add_up(self, numbers: int, count: int, room: int = 2**63, tells: bool = True) -> None:
+    def add_up(self, numbers: int, count: int, capacity: int = 2**63, tells: bool = True) -> None:
         """Launches the sum of an array of uint64 by its address. tells: the report then goes to the host."""
         job = np.zeros((), SUMS)
-        job["numbers"], job["count"], job["room"], job["report"] = numbers, count, room, self.report_there()
+        job["numbers"], job["count"], job["capacity"], job["report"] = numbers, count, capacity, self.report_there()
         job["host"] = self._report_here().ctypes.data if tells else 0
         self.device.launch("add_up", job, 1, 32 * SUM_WARPS)
 
@@ -115,13 +115,13 @@ class Kernels:
         return Decoded(data, *views)
 
     def _data(self, job: Record, tiles: int) -> Steps[DeviceArray]:
-        room = int(job["count"]) * _BYTES_AN_ID + _LEAST_ROOM
+        capacity = int(job["count"]) * _BYTES_AN_ID + _LEAST_CAPACITY
         if tiles:
             self.warps("count_bytes", job, tiles)
-        out = self.device.empty(room, np.uint8)
+        out = self.device.empty(capacity, np.uint8)
         while True:
-            job["out"], job["out_room"] = self.device.pointer(out), room
-            self.add_up(int(job["tiles"]), tiles, room, tells=not job["row_count"])
+            job["out"], job["out_capacity"] = self.device.pointer(out), capacity
+            self.add_up(int(job["tiles"]), tiles, capacity, tells=not job["row_count"])
             self._write(job, tiles)
             yield self.device.moment()
             report = self.reported()
@@ -129,11 +129,11 @@ class Kernels:
                 raise BadIds
             if report["flags"] & FLAG_BAD_ROWS:
                 raise BadRows
-            if not report["flags"] & FLAG_NO_ROOM:
+            if not report["flags"] & FLAG_OVERFLOW:
                 return out[: int(report["total"])]
-            room = int(report["total"])
+            capacity = int(report["total"])
             del out  # freed before the new one is allocated
-            out = self.device.empty(room, np.uint8)
+            out = self.device.empty(capacity, np.uint8)
             self.warps("count_bytes", job, tiles)  # the sums took the place of the counts
 
     def _write(self, job: Record, tiles: int) -> None:
@@ -153,8 +153,8 @@ class Kernels:
         device, rows = self.device, len(held)
         assert decoded.row_starts is not None
         job, after = np.zeros((), HOLD), device.empty(rows, np.uint32)
-        sizes, room = device.empty(rows + 1, np.uint64), len(decoded.data) + 3 * rows
-        out = device.empty(max(1, room), np.uint8)
+        sizes, capacity = device.empty(rows + 1, np.uint64), len(decoded.data) + 3 * rows
+        out = device.empty(max(1, capacity), np.uint8)
         pointers = map(device.pointer, (decoded.data, decoded.row_starts, held, after, sizes, out))
         job["text"], job["row_starts"], job["before"], job["after"], job["sizes"], job["out"] = pointers
         job["row_count"], job["final"] = rows, final

@@ -12,7 +12,7 @@ TILE = 32 * IDS_A_LANE
 SLOT = 15
 TOKEN_LONG, TOKEN_UNKNOWN = 255, 254
 
-FLAG_BAD_ID, FLAG_NO_ROOM, FLAG_BAD_ROWS = 1, 2, 4
+FLAG_BAD_ID, FLAG_OVERFLOW, FLAG_BAD_ROWS = 1, 2, 4
 
 BLOCK_WARPS = 8
 SUM_WARPS = 32
@@ -44,11 +44,11 @@ IDS = Module(
 REPORT = struct("total flags longest_row")
 """A st_id_report."""
 
-SUMS = struct("numbers count room report host")
+SUMS = struct("numbers count capacity report host")
 """A st_sums."""
 
 DECODE = struct(
-    "ids id_bytes is_signed count lengths slots table other_ids other_slots other_count bytes tiles out out_room "
+    "ids id_bytes is_signed count lengths slots table other_ids other_slots other_count bytes tiles out out_capacity "
     "rows row_starts row_count starts report"
 )
 """A st_decode."""
@@ -66,10 +66,10 @@ TEMPLATE = struct("ids id_bytes row_starts row_count total out prefix suffix pre
 """A st_template."""
 
 PACK = struct(
-    "ids id_bytes doc_starts doc_count length total room has_end end pad out positions out_bytes tiles sequences "
+    "ids id_bytes doc_starts doc_count length total capacity has_end end pad out positions out_bytes tiles sequences "
     "sources"
 )
 """A st_pack."""
 
-PLANNED = struct("ids id_bytes plan count room end pad out positions out_bytes")
+PLANNED = struct("ids id_bytes plan count capacity end pad out positions out_bytes")
 """A st_planned."""

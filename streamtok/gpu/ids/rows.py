@@ -90,16 +90,16 @@ def packed(
     assert shape.length is not None
     total = len(ids) + (docs if shape.end is not None else 0)
     rows = -(-total // shape.length)
-    room = rows * shape.length
-    check_room(room)
-    out, positions = (device.empty(room, shape.dtype) for _ in range(2))
+    capacity = rows * shape.length
+    check_room(capacity)
+    out, positions = (device.empty(capacity, shape.dtype) for _ in range(2))
     most = min(total, docs + rows)
     sequences, sources = device.empty(most + 1, np.int32), device.empty(most if with_sources else 0, np.int64)
-    tiles = -(-room // TILE)
+    tiles = -(-capacity // TILE)
     job = np.zeros((), PACK)
     job["ids"], job["id_bytes"] = device.pointer(ids), ids.dtype.itemsize
     job["doc_starts"], job["doc_count"] = device.pointer(doc_starts), docs
-    job["length"], job["total"], job["room"], job["pad"] = shape.length, total, room, shape.pad % 2**64
+    job["length"], job["total"], job["capacity"], job["pad"] = shape.length, total, capacity, shape.pad % 2**64
     job["has_end"], job["end"] = shape.end is not None, (shape.end or 0) % 2**64
     job["out"], job["positions"], job["out_bytes"] = (
         device.pointer(out),
@@ -136,7 +136,7 @@ def packed_best_fit(
     out, positions = (device.empty(rows * length, shape.dtype) for _ in range(2))
     job = np.zeros((), PLANNED)
     job["ids"], job["id_bytes"], job["plan"] = device.pointer(ids), ids.dtype.itemsize, device.pointer(there)
-    job["count"], job["room"] = plan.count, rows * length
+    job["count"], job["capacity"] = plan.count, rows * length
     job["end"], job["pad"] = (shape.end or 0) % 2**64, shape.pad % 2**64
     job["out"], job["positions"], job["out_bytes"] = (
         device.pointer(out),

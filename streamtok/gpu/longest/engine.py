@@ -8,9 +8,9 @@ import numpy as np
 
 from ...native.cells import longest_token, trie_cells
 from .._base_engine import BaseEngine
-from .._engine import room_for_ids
+from .._engine import capacity_for_ids
 from .._errors import Unusable
-from .._job import FLAG_ROOM
+from .._job import FLAG_FULL
 from .._shapes import LANE_BYTES
 from .._starts import SEGMENT_BLOCKS, add_starts, find_starts
 from .._tables import put_pattern
@@ -36,7 +36,7 @@ WALK_SLICE = (256 << 20) // WALK_STRETCH
 GROUP = 64
 """Stretches in a group: ST_GROUP."""
 
-MAPS_ROOM = 64 << 20
+MAPS_CAPACITY = 64 << 20
 """Numbers in the maps of a slice, at most."""
 
 _MENDS = 2
@@ -94,7 +94,7 @@ class LongestEngine(BaseEngine):
         job["slots"] = address("slots", stretches * WALK_STRETCH, np.uint32)
         job["fronts"] = address("fronts", stretches * WALK_STRETCH, np.uint32)
         job["spans"] = address("spans", stretches * 31, np.uint32)
-        self._count_room(job, stretches, WALK_STRETCH)
+        self._add_counts(job, stretches, WALK_STRETCH)
 
     def encoding(
         self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
@@ -102,13 +102,13 @@ class LongestEngine(BaseEngine):
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
         dtype = np.dtype(dtype)
-        room, known = room_for_ids(text.size), False
+        capacity, known = capacity_for_ids(text.size), False
         while True:
             job = self._job_for(text, dtype.itemsize)
             job["trusted"] = trusted
             self._look_for(job, names)
-            out = self._device.empty(room, dtype)
-            job["out"], job["out_room"] = self._device.pointer(out), room
+            out = self._device.empty(capacity, dtype)
+            job["out"], job["out_capacity"] = self._device.pointer(out), capacity
             row_starts = self._prepare_rows(job, text)
             self._find(job)
             if known:
@@ -119,8 +119,8 @@ class LongestEngine(BaseEngine):
             tokens = int(counts["tokens"])
             if not known and counts["heads"][_MENDS]:
                 known = True
-            elif counts["flags"] & FLAG_ROOM:
-                room = tokens
+            elif counts["flags"] & FLAG_FULL:
+                capacity = tokens
             else:
                 if row_starts is not None:
                     row_starts[-1] = tokens
@@ -159,7 +159,7 @@ class LongestEngine(BaseEngine):
     def _enter(self, job: Record) -> None:
         """Finds where all stretches are entered, whatever the text."""
         launch, blocks_for, longest = self._device.launch, self._device.blocks_for, int(job["longest_token"])
-        most = max(1, min(MAPS_ROOM // longest, WALK_SLICE))
+        most = max(1, min(MAPS_CAPACITY // longest, WALK_SLICE))
         slices = self._slices(job, most)
         most = min(most, slices[0][1])
         groups = -(-most // GROUP)
