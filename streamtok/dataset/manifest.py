@@ -326,9 +326,9 @@ def facts_of_file(folder: str, name: str) -> FileFacts:
     """Size and sha256 of the file of this name in `folder`."""
     digest, size = hashlib.sha256(), 0
     with disk.open_plain(os.path.join(folder, name)) as file:
-        room = memoryview(bytearray(_READ))
-        while count := file.read_into(room):
-            digest.update(room[:count])
+        buffer = memoryview(bytearray(_READ))
+        while count := file.read_into(buffer):
+            digest.update(buffer[:count])
             size += count
     return FileFacts(name.replace(os.sep, "/"), size, digest.hexdigest())
 

@@ -96,14 +96,14 @@ class File:
             size -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def read_into(self, room: memoryview) -> int:
+    def read_into(self, buffer: memoryview) -> int:
         """The same into memory that is there; returns how many."""
         if os_readv is None:
-            data = self.read(len(room))
-            room[: len(data)] = data
+            data = self.read(len(buffer))
+            buffer[: len(data)] = data
             return len(data)
         with named(self.path):
-            return int(os_readv(self.fd, [room]))
+            return int(os_readv(self.fd, [buffer]))
 
     def seek(self, at: int) -> None:
         """Read or write on from byte `at`."""
@@ -456,11 +456,11 @@ def checksum(file: File, size: int, crc: int = 0) -> tuple[int, int]:
     there."""
     from ..native.checksum import crc32  # `import streamtok` needs this module, but not that one
 
-    room = memoryview(bytearray(min(size, _READ_AT_ONCE)))
+    buffer = memoryview(bytearray(min(size, _READ_AT_ONCE)))
     while size:
-        count = file.read_into(room[: min(size, len(room))])
+        count = file.read_into(buffer[: min(size, len(buffer))])
         if not count:
             break
-        crc = crc32(room[:count], crc)
+        crc = crc32(buffer[:count], crc)
         size -= count
     return size, crc

@@ -90,9 +90,9 @@ class _Unpacked(Reader):
         parts = self._take(n)
         return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
-    def read_into(self, room: memoryview) -> int:
-        at, whole = 0, np.frombuffer(room, np.uint8)
-        for part in self._take(len(room)):
+    def read_into(self, buffer: memoryview) -> int:
+        at, whole = 0, np.frombuffer(buffer, np.uint8)
+        for part in self._take(len(buffer)):
             whole[at : at + len(part)] = np.frombuffer(part, np.uint8)  # numpy lets go of Python's lock
             at += len(part)
         return at
@@ -188,12 +188,12 @@ class Ahead:
         return self._may_go_on(unpacked, waiting) or None
 
     def _may_go_on(self, unpacked: _Unpacked, waiting: list[_Unpacked]) -> bool:
-        """The nearer a source is, the more of the room it may fill: its text is wanted sooner."""
+        """The nearer a source is, the more of the memory it may fill: its text is wanted sooner."""
         nearer = waiting.index(unpacked)
         if not nearer and unpacked.held < _OWN * _BLOCK:
             return True
-        room = _ROOM * (self._threads - nearer)
-        return sum(each.held for each in waiting) < room
+        most = _ROOM * (self._threads - nearer)
+        return sum(each.held for each in waiting) < most
 
     def put(self, unpacked: _Unpacked, parts: list[bytes], position: int) -> None:
         """Blocks of a source have come."""

@@ -217,12 +217,12 @@ class TextReader(DocumentReader):
         self.run.count_document()
 
 
-def _laid_out(chunks: list[Chunk], room: memoryview) -> Iterator[memoryview]:
-    """The chunks, copied to the beginning of the room."""
+def _laid_out(chunks: list[Chunk], buffer: memoryview) -> Iterator[memoryview]:
+    """The chunks, copied to the beginning of the buffer."""
     at = 0
     for chunk in chunks:
-        room[at : at + len(chunk)] = chunk
-        yield room[at : at + len(chunk)]
+        buffer[at : at + len(chunk)] = chunk
+        yield buffer[at : at + len(chunk)]
         at += len(chunk)
 
 

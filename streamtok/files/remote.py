@@ -230,9 +230,9 @@ class Blocks(io.RawIOBase):
         self._at = max(0, offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence])
         return self._at
 
-    def readinto(self, room: Any) -> int:
-        room = memoryview(room).cast("B")
-        at, end = self._at, min(self._size, self._at + len(room))
+    def readinto(self, buffer: Any) -> int:
+        buffer = memoryview(buffer).cast("B")
+        at, end = self._at, min(self._size, self._at + len(buffer))
         ahead = _AHEAD if at == self._behind else 0  # another place is asked for: what follows it may not be
         while at < end:
             number = at // _BLOCK
@@ -240,7 +240,7 @@ class Blocks(io.RawIOBase):
             first = at - number * _BLOCK
             part = memoryview(block)[first : first + end - at]
             done = at - self._at
-            room[done : done + len(part)] = part
+            buffer[done : done + len(part)] = part
             at += len(part)
         done = max(at - self._at, 0)
         self._behind = at

@@ -336,16 +336,16 @@ class Reader(Closing):
         self._read += len(chunk)
         return chunk
 
-    def read_into(self, room: memoryview) -> int:
-        """The same into memory that is there: at most len(room) bytes; returns how many."""
+    def read_into(self, buffer: memoryview) -> int:
+        """The same into memory that is there: at most len(buffer) bytes; returns how many."""
         if self._fill is None:
-            chunk = self.read(len(room))
-            room[: len(chunk)] = chunk
+            chunk = self.read(len(buffer))
+            buffer[: len(chunk)] = chunk
             return len(chunk)
-        if _advise is not None and len(room) >= _WORTH_ADVISING:
-            self._ask_for(len(room))
+        if _advise is not None and len(buffer) >= _WORTH_ADVISING:
+            self._ask_for(len(buffer))
         try:
-            count = self._fill(room)
+            count = self._fill(buffer)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self.name) from None
         if count is None:

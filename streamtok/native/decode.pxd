@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc.base cimport st_ids
@@ -12,6 +13,7 @@ cdef struct Row:
     st_ids own
 
 
+@cython.final  # so that its methods are called directly
 cdef class Decoder:
     cdef readonly Vocab vocab
     cdef object other_ids
@@ -20,7 +22,7 @@ cdef class Decoder:
     cdef object _read(self, object tokens, Row *row, bint skip_special)
     cdef bytes _bytes(self, const Row *row)
     cdef object _text(self, const Row *row, object errors)
-    cdef object _made(self, object tokens, object errors, bint skip_special)
+    cdef object _long_text(self, const Row *row, object errors)
     cdef list _rows(self, list rows, object errors, bint skip_special)
     cdef list _one_by_one(self, list rows, Py_ssize_t at, Py_ssize_t end, object errors, bint skip_special)
     cdef list _together(self, list rows, object errors, bint skip_special)

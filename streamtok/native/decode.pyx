@@ -201,19 +201,21 @@ cdef class Decoder:
 
     def to_bytes(self, tokens, bint skip_special=False) -> bytes:
         """The bytes of ids. KeyError names the first unknown one."""
-        return self._made(tokens, None, skip_special)
-
-    def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
-        """The text of ids; errors as for bytes.decode()."""
-        return self._made(tokens, errors, skip_special)
-
-    cdef object _made(self, object tokens, object errors, bint skip_special):
-        """The text of ids; their bytes where `errors` is None."""
         cdef Row row
         memset(&row, 0, sizeof(row))
         try:
             alive = self._read(tokens, &row, skip_special)
-            return self._bytes(&row) if errors is None else self._text(&row, errors)
+            return self._bytes(&row)
+        finally:
+            st_ids_free(&row.own)
+
+    def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
+        """The text of ids; errors as for bytes.decode()."""
+        cdef Row row
+        memset(&row, 0, sizeof(row))
+        try:
+            alive = self._read(tokens, &row, skip_special)
+            return self._text(&row, errors)
         finally:
             st_ids_free(&row.own)
 
@@ -244,12 +246,14 @@ cdef class Decoder:
         cdef st_decoding ids = st_decoding(row.data, row.n, 0, 0)
         cdef uint8_t[STACK_BYTES] buffer
         cdef size_t size = 0
-        cdef Bytes out
         if st_decode_room(&ids, 0) <= STACK_BYTES:
             decode_step(self.vocab, &ids, buffer, STACK_BYTES, &size)
             if ids.done == ids.count:
                 return text_of(buffer, size, errors)
-        out = Bytes.__new__(Bytes)
+        return self._long_text(row, errors)
+
+    cdef object _long_text(self, const Row *row, object errors):
+        cdef Bytes out = Bytes.__new__(Bytes)
         append_bytes(self.vocab, row, &out.own)
         return text_of(out.own.data, out.own.size, errors)
 
@@ -278,7 +282,7 @@ cdef class Decoder:
         return self._rows(rows, errors, skip_special)
 
     cdef list _rows(self, list rows, object errors, bint skip_special):
-        """[_made(row, errors, skip_special) for row in rows]"""
+        """The texts of rows; their bytes where `errors` is None."""
         cdef Py_ssize_t n = len(rows), at = 0, end
         made = []
         while at < n:
@@ -296,7 +300,7 @@ cdef class Decoder:
         made = []
         try:
             for i in range(at, end):
-                made.append(self._made(rows[i], errors, skip_special))
+                made.append(self.to_bytes(rows[i], skip_special) if errors is None else self.to_text(rows[i], errors, skip_special))
         except Exception as error:
             raise at_row(error, i)
         return made

@@ -130,14 +130,14 @@ cdef class CoreDecoders:
 
     cdef int _check(self, Numbers where, Numbers tokens, Numbers sizes, int64_t each) except -1:
         """Raises what is wrong, and makes room for the text, so that nothing fails afterwards. sizes: None where all are `each`."""
-        cdef size_t n, held, room = 0
+        cdef size_t n, held, most = 0
         cdef Py_ssize_t i
         cdef int64_t total = 0
         if sizes is not None and sizes.n != where.n:
             raise ValueError(f"there are {where.n} slots and {sizes.n} counts: give one count a slot")
         for i in range(where.n):
             st_decoder_held(self._at(where.data[i]), &held)
-            room += held + 9  # three bytes, each of which can become U+FFFD
+            most += held + 9  # three bytes, each of which can become U+FFFD
             n = <size_t>(sizes.data[i] if sizes is not None else each)
             if <int64_t>n < 0 or <int64_t>n > <int64_t>tokens.n - total:
                 raise ValueError(f"the counts ask for more ids than there are, {tokens.n}, or one of them is negative")
@@ -150,10 +150,10 @@ cdef class CoreDecoders:
             if tokens.data[i] < 0 or tokens.data[i] > 0xFFFFFFFF or st_decode_one(
                     self.decoder.vocab.vocab, &self.decoder.vocab.names, <uint32_t>tokens.data[i], &n) == NULL:
                 raise KeyError(f"Invalid token for decoding: {tokens.data[i]}")
-            room += 3 * n
+            most += 3 * n
         self.out.size = self.kept.size = 0
-        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.kept, <size_t>tokens.n)
-                or st_decoder_reserve(&self.scratch, room)):
+        if (st_bytes_reserve(&self.out, most) or st_ids_reserve(&self.kept, <size_t>tokens.n)
+                or st_decoder_reserve(&self.scratch, most)):
             raise MemoryError
         return 0
 
@@ -210,15 +210,15 @@ cdef class CoreDecoders:
         anything changes."""
         cdef st_decoder *one
         cdef Py_ssize_t i
-        cdef size_t held, room = 0
+        cdef size_t held, most = 0
         cdef uint32_t stop
         made = []
         with critical_section(self):
             for i in range(len(slots)):
                 st_decoder_held(self._at(slots[i]), &held)
-                room += held + <size_t>len(<bytes?>texts[i])
+                most += held + <size_t>len(<bytes?>texts[i])
             self.out.size = 0
-            if st_bytes_reserve(&self.out, room):
+            if st_bytes_reserve(&self.out, most):
                 raise MemoryError
             self.stopped = []
             for i in range(len(slots)):

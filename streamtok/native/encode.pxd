@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc.base cimport st_ids, st_status
@@ -16,6 +17,7 @@ cdef struct Options:
     int errors
 
 
+@cython.final  # so that its methods are called directly
 cdef class Coder:
     cdef readonly Vocab vocab
     cdef readonly Pattern pattern

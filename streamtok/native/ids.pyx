@@ -55,7 +55,7 @@ cdef enum:
 
 cdef struct Spare:
     st_ids ids
-    uint64_t room  # its capacity; read without a lock
+    uint64_t capacity  # of these; read without a lock
     int is_lent
 
 cdef Spare[2] spares
@@ -98,14 +98,14 @@ cdef void exchange(Spare *spare, st_ids *ids) noexcept:
         other = spare.ids
         spare.ids = ids[0]
         ids[0] = other
-        st_number_write(&spare.room, spare.ids.capacity)
+        st_number_write(&spare.capacity, spare.ids.capacity)
         st_flag_lower(&spare.is_lent)
 
 
 cdef void reserve(st_ids *ids, size_t more, size_t most) noexcept:
     cdef size_t size
     # Read without a lock: at worst the memory has another size than was seen here.
-    if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_for(more).room) <= 4 * more:
+    if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_for(more).capacity) <= 4 * more:
         exchange(spare_for(more), ids)
         ids.size = 0
     if ids.data == NULL and SPARE_UP_TO < more < SIZE_MAX // 16:

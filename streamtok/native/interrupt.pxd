@@ -9,7 +9,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
-from .csrc.base cimport st_interrupt, st_interrupt_begin, st_interrupt_end
+from .csrc.base cimport st_interrupt, st_interrupt_begin, st_interrupt_end, st_status
 
 
 # What takes fewer bytes than this needs no scope: not even an automaton is built for them.
@@ -51,3 +51,12 @@ cdef inline void end(Scope *scope) noexcept nogil:
 
 cdef inline int check(Scope *scope) except -1:
     return raise_error(scope) if scope.core.ended else 0
+
+
+# end() and check(), where a call of the core can fail for want of memory alone.
+cdef inline int finish(Scope *scope, st_status status) except -1:
+    end(scope)
+    check(scope)
+    if status:
+        raise MemoryError
+    return 0

@@ -13,7 +13,7 @@ from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
 from .call_pool cimport together
-from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from .interrupt cimport Scope, begin, finish
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
 from .memory cimport Bytes, Items, bytes_in
@@ -67,10 +67,7 @@ cdef class Job:
         begin(&scope, NULL)
         with nogil:
             status = st_job_plan(&self.job, given.entries, <size_t>given.count, threads, least)
-        end_scope(&scope)
-        if status:
-            check(&scope)
-            raise MemoryError
+        finish(&scope, status)
 
     def __dealloc__(self):
         st_job_free(&self.job)
@@ -258,11 +255,8 @@ def parts(Matcher names not None, bytes text not None) -> list[tuple[int, int, i
     begin(&scope, NULL)
     with nogil:
         status = st_cutter_feed(&cutter, found.text, n, 1, &sink)
-    end_scope(&scope)
     st_cutter_free(&cutter)
-    check(&scope)
-    if status:
-        raise MemoryError
+    finish(&scope, status)
     numbers = memoryview(bytes(made)).cast("q")
     starts = [*numbers[0::3].tolist(), n]
     return [(start, behind if token >= 0 else end, token if token >= 0 else None)

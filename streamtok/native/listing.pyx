@@ -7,7 +7,7 @@ from .csrc.base cimport *
 from .csrc.listing cimport *
 from .csrc.vocab cimport ST_NONE
 from .ids cimport IdBuffer
-from .interrupt cimport Scope, begin, check, end as end_scope
+from .interrupt cimport Scope, begin, finish
 
 
 class ListError(Exception):
@@ -26,6 +26,13 @@ cdef object list_error(const st_listing_fault *fault):
     return ListError(fault.reason.decode(), fault.at, fault.entry)
 
 
+cdef int finish_list(Scope *scope, st_status status, const st_listing_fault *fault) except -1:
+    finish(scope, ST_OK if status == ST_BAD_LIST else status)
+    if status == ST_BAD_LIST:
+        raise list_error(fault)
+    return 0
+
+
 def list_spans(bytes text not None) -> tuple[tuple[int, int], tuple[int, int]]:
     """The (start, end) of the members `vocab` and `merges` of the member `model` of a JSON object in UTF-8; (0, 0) where there
     is none. ListError."""
@@ -38,6 +45,10 @@ def list_spans(bytes text not None) -> tuple[tuple[int, int], tuple[int, int]]:
 
 cdef bytes words_of(const st_ids *ids):
     return PyBytes_FromStringAndSize(<const char *>ids.data, <Py_ssize_t>(ids.size * sizeof(uint32_t)))
+
+
+cdef bytes bytes_of(const st_bytes *data):
+    return PyBytes_FromStringAndSize(<const char *>data.data, <Py_ssize_t>data.size)
 
 
 cdef class Listing:
@@ -56,12 +67,7 @@ cdef class Listing:
         begin(&scope, NULL)
         with nogil:
             status = st_listing_read(&self.listing, data, span, &fault)
-        end_scope(&scope)
-        check(&scope)
-        if status == ST_BAD_LIST:
-            raise list_error(&fault)
-        if status:
-            raise MemoryError
+        finish_list(&scope, status, &fault)
 
     def __dealloc__(self):
         st_listing_free(&self.listing)
@@ -81,17 +87,17 @@ cdef class Listing:
     @property
     def letters(self) -> bytes:
         """A byte a token: 1 where it is in letters, 0 where it is not."""
-        return PyBytes_FromStringAndSize(<const char *>self.listing.letters.data, <Py_ssize_t>self.listing.letters.size)
+        return bytes_of(&self.listing.letters)
 
     @property
     def blob(self) -> bytes:
         """The bytes of the tokens, joined: what their letters stand for, or the token as the file has it."""
-        return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
+        return bytes_of(&self.listing.bytes)
 
     @property
     def scores(self) -> bytes:
         """The scores of the tokens as doubles; b"" where the list has ids."""
-        return PyBytes_FromStringAndSize(<const char *>self.listing.scores.data, <Py_ssize_t>self.listing.scores.size)
+        return bytes_of(&self.listing.scores)
 
     @property
     def repeated(self) -> bytes:
@@ -101,7 +107,7 @@ cdef class Listing:
     @property
     def texts(self) -> bytes:
         """The tokens as the file has them, joined."""
-        return PyBytes_FromStringAndSize(<const char *>self.listing.text.data, <Py_ssize_t>self.listing.text.size)
+        return bytes_of(&self.listing.text)
 
     @property
     def starts(self) -> bytes:
@@ -134,12 +140,7 @@ cdef class Listing:
         begin(&scope, NULL)
         with nogil:
             status = st_listing_merges(&self.listing, data, span, prefix, &merges.ids, &fault)
-        end_scope(&scope)
-        check(&scope)
-        if status == ST_BAD_LIST:
-            raise list_error(&fault)
-        if status:
-            raise MemoryError
+        finish_list(&scope, status, &fault)
         return words_of(&merges.ids)
 
 

@@ -14,7 +14,7 @@ cdef struct Making:
     PyObject **ints        # the vocabulary's
     size_t int_count
     uint64_t *seen         # how often each of them stands in the lists
-    PyObject ***rooms      # of each list
+    PyObject ***items      # of each list
     int next               # share of the work
     int filled             # shares
     int stopped

@@ -29,18 +29,18 @@ cdef extern from *:
     """
     #if defined(Py_GIL_DISABLED) || defined(Py_REF_DEBUG) || defined(Py_TRACE_REFS) || !CYTHON_COMPILING_IN_CPYTHON
     #define ST_FILLS_LISTS 0
-    #define ST_ROOM_OF(list) ((PyObject **)NULL)
+    #define ST_ITEMS_OF(list) ((PyObject **)NULL)
     #define ST_SET_SIZE(list, size) ((void)0)
     #define ST_ADD_REFERENCES(o, n) ((void)0)
     #else
     #define ST_FILLS_LISTS 1
-    #define ST_ROOM_OF(list) PySequence_Fast_ITEMS(list)
+    #define ST_ITEMS_OF(list) PySequence_Fast_ITEMS(list)
     #define ST_SET_SIZE(list, size) Py_SET_SIZE((PyVarObject *)(list), size)
     #define ST_ADD_REFERENCES(o, n) Py_SET_REFCNT(o, Py_REFCNT(o) + (n))
     #endif
     """
     bint ST_FILLS_LISTS
-    PyObject **ST_ROOM_OF(object items)
+    PyObject **ST_ITEMS_OF(object items)
     void ST_SET_SIZE(object items, Py_ssize_t size)
     void ST_ADD_REFERENCES(PyObject *o, Py_ssize_t n)
 
@@ -99,7 +99,7 @@ cdef void fill(void *given) noexcept nogil:
         while at < stop:
             while m.starts[which + 1] <= at:
                 which += 1
-            end, buffer = min(stop, m.starts[which + 1]), m.rooms[which]
+            end, buffer = min(stop, m.starts[which + 1]), m.items[which]
             for i in range(at - m.starts[which], end - m.starts[which]):
                 buffer[i] = m.ints[m.ids[m.starts[which] + i]]
             at = end
@@ -122,7 +122,7 @@ cdef class Lists:
     def __dealloc__(self):
         st_free(self.making.starts)
         st_free(self.making.seen)
-        st_free(self.making.rooms)
+        st_free(self.making.items)
 
     def __len__(self):
         return self.making.lists
@@ -161,8 +161,8 @@ cdef class Lists:
         if m.ints == NULL:
             return False
         m.seen = <uint64_t *>st_calloc(m.int_count, sizeof(uint64_t))
-        m.rooms = <PyObject ***>st_calloc(m.lists, sizeof(PyObject **))
-        return m.seen != NULL and m.rooms != NULL
+        m.items = <PyObject ***>st_calloc(m.lists, sizeof(PyObject **))
+        return m.seen != NULL and m.items != NULL
 
     def work(self, size_t helpers=0):
         """Does the present step, on this thread and on `helpers` others, or on fewer if they cannot be started."""
@@ -180,7 +180,7 @@ cdef class Lists:
         self.lists = []
         for i in range(m.lists):
             made = PyList_New(<Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
-            m.rooms[i] = ST_ROOM_OF(made)
+            m.items[i] = ST_ITEMS_OF(made)
             ST_SET_SIZE(made, 0)
             self.lists.append(made)
         for i in range(m.int_count):

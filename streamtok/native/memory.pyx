@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 from .csrc.base cimport *
 
 
+@cython.freelist(8)
 @cython.no_gc_clear  # it would let go of the buffer without releasing it
 cdef class Items:
     def __dealloc__(self):

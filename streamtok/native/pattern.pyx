@@ -8,7 +8,7 @@ from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.split cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED
-from .interrupt cimport Scope, begin, check, end as end_scope
+from .interrupt cimport Scope, begin, finish
 from .memory cimport Bytes
 from .text cimport Text, borrow_apart
 
@@ -150,10 +150,7 @@ cdef class Pattern:
                     status = st_go_on(used)
             if status == ST_OK and valid == text.n:
                 status = put_spans(out, ends, st_scan_finish(self.pattern, &scan, ends), &open)
-        end_scope(&scope)
-        check(&scope)
-        if status:
-            raise MemoryError
+        finish(&scope, status)
         if valid != text.n:
             raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
         return bytes(made)

@@ -7,7 +7,7 @@ from .csrc.normal cimport st_normalizer, st_normalizer_keeps, st_normalizer_leav
 from .csrc.special cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
-from .interrupt cimport Scope, begin, check, end as end_scope
+from .interrupt cimport Scope, begin, finish
 from .matcher cimport Matcher
 from .memory cimport Bytes, Items, Numbers, items_of, numbers_of
 from .normal cimport Normalizer
@@ -47,10 +47,7 @@ def prepared(source: _Text, Normalizer normalizer not None, Matcher allowed, Mat
         refused = not is_utf8(&text) or holds(&text, others)
         if not refused:
             status = st_prepare(&normalizer.normalizer, names, text.data, text.n, &made.own, &parts.own)
-    end_scope(&scope)
-    check(&scope)
-    if status:
-        raise MemoryError
+    finish(&scope, status)
     return None if refused else (bytes(made), bytes(parts))
 
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .csrc.base cimport *
 from .csrc.rows cimport *
-from .interrupt cimport Scope, begin, check, end as end_scope
+from .interrupt cimport Scope, begin, finish
 from .memory cimport Items, Numbers, items_of, numbers_of
 
 BEST_FIT_LENGTH: int = ST_BEST_FIT_LENGTH
@@ -82,10 +82,7 @@ cdef class Plan:
                 status = st_plan_best_fit(&self.core, length, self.sequences, &self.count)
             else:
                 self.count = st_plan_joined(&self.core, length, self.sequences)
-        end_scope(&scope)
-        check(&scope)
-        if status:
-            raise MemoryError
+        finish(&scope, status)
 
     def __dealloc__(self):
         st_free(self.sequences)

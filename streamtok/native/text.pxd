@@ -26,8 +26,8 @@ cdef object borrow(object source, Text *text)
 # returned: a fifth of the time that Python takes, and no copy stays with the str.
 cdef object borrow_apart(object source, Text *text)
 
-# The same, but the UTF-8 of a short str, and a short text that is shared, come to room for SHORT_ROOM bytes, without memory of their
-# own. A longer text may be shared.
+# The same, but the UTF-8 of a short str, and a short text in a buffer, come to room for SHORT_ROOM bytes, without memory of their own.
+# A longer text may be shared.
 cdef object borrow_short(object source, Text *text, uint8_t *buffer)
 
 cdef enum:

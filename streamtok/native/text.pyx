@@ -1,6 +1,6 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
-from cpython.buffer cimport PyObject_CheckBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
@@ -222,12 +222,16 @@ cpdef str join(list parts: list[str]):
 
 
 cdef object borrow_short(object source, Text *text, uint8_t *buffer):
+    cdef Py_buffer view
+    if not PyUnicode_Check(source) and not PyBytes_CheckExact(source) and PyObject_CheckBuffer(source):
+        PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
+        text.data, text.n, text.flags = buffer, <size_t>view.len, 0
+        if text.n <= SHORT_ROOM:
+            memcpy(buffer, view.buf, text.n)
+        PyBuffer_Release(&view)
+        return source if text.n <= SHORT_ROOM else borrow(source, text)
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
-        alive = borrow(source, text)
-        if text.flags & ST_FEED_SHARED and text.n <= SHORT_ROOM:
-            memcpy(buffer, text.data, text.n)
-            text.data, text.flags = buffer, 0
-        return alive
+        return borrow(source, text)
     if len(source) > SHORT_STR:
         return borrow_apart(source, text)
     text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), buffer)

@@ -30,6 +30,25 @@ cdef int check(st_status status) except -1:
     return 0
 
 
+cdef class Inside:
+    """One call at a time of an object: its flag is up as long as the call keeps this."""
+    cdef object owner
+    cdef int *flag
+
+    def __dealloc__(self):
+        if self.flag != NULL:
+            st_flag_lower(self.flag)
+
+
+cdef Inside enter(object owner, int *flag):
+    """RuntimeError: another call is under way."""
+    cdef Inside inside = Inside.__new__(Inside)
+    if not st_flag_raise(flag):
+        raise learner_busy_error(type(owner).__name__)
+    inside.owner, inside.flag = owner, flag
+    return inside
+
+
 cdef class Counter:
     """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
     pattern: what splits text, a Pattern or the name of one; None where spans are given.
@@ -47,11 +66,6 @@ cdef class Counter:
 
     def __dealloc__(self):
         st_train_counter_free(&self.counter)
-
-    cdef int _enter(self) except -1:
-        if not st_flag_raise(&self.busy):
-            raise learner_busy_error("Counter")
-        return 0
 
     def count(self, source: _Text):
         """Counts the pieces of a str, or of a buffer of UTF-8, that splits independently of all other text."""
@@ -76,7 +90,7 @@ cdef class Counter:
         cdef size_t i = 0
         cdef Scope scope
         cdef st_pattern pattern = self.pattern.pattern
-        self._enter()
+        inside = enter(self, &self.busy)
         begin(&scope, NULL)
         with nogil:
             while i < count and status == ST_OK:
@@ -84,7 +98,6 @@ cdef class Counter:
                                              texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
                 i += 1
         end_scope(&scope)
-        st_flag_lower(&self.busy)
         check_scope(&scope)
         if status == ST_INVALID_UTF8:
             raise invalid_utf8_error(bytes(owners[i - 1]), error.start, error.end, FAULTS[error.fault])
@@ -96,12 +109,11 @@ cdef class Counter:
         cdef st_status status
         cdef Scope scope
         cdef Numbers rows = spans_of(spans, len(text))
-        self._enter()
+        inside = enter(self, &self.busy)
         begin(&scope, NULL)
         with nogil:
             status = st_train_count_spans(&self.counter, data, rows.data, <size_t>rows.n // 2)
         end_scope(&scope)
-        st_flag_lower(&self.busy)
         check_scope(&scope)
         check(status)
 
@@ -113,12 +125,11 @@ cdef class Counter:
         cdef st_status status
         if at.n != 8 * count or times.n != 8 * count:
             check(ST_BAD_STATE)
-        self._enter()
+        inside = enter(self, &self.busy)
         with nogil:
             status = st_train_table_add_all(&self.counter.table, <const uint8_t *>bytes_of.data, <size_t>bytes_of.n,
                                             <const uint64_t *>at.data, <const uint32_t *>sizes.data, <const uint64_t *>times.data,
                                             <size_t>count)
-        st_flag_lower(&self.busy)
         check(status)
 
     def write(self, size_t parts=1) -> list[builtins.bytes]:
@@ -128,16 +139,18 @@ cdef class Counter:
         cdef size_t i
         if not 0 < parts or parts & (parts - 1):
             raise ValueError(f"parts={parts} is no power of two")
-        self._enter()
+        inside = enter(self, &self.busy)
         buffers = <st_bytes *>st_calloc(parts, sizeof(st_bytes))
-        status = ST_NO_MEMORY
+        status, result = ST_NO_MEMORY, []
         if buffers != NULL:
             with nogil:
                 status = st_train_table_write(&self.counter.table, buffers, parts)
-        st_flag_lower(&self.busy)
         try:
             check(status)
-            return [PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size) for i in range(parts)]
+            for i in range(parts):
+                result.append(PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size))
+                st_bytes_free(&buffers[i])
+            return result
         finally:
             for i in range(parts if buffers != NULL else 0):
                 st_bytes_free(&buffers[i])
@@ -147,36 +160,30 @@ cdef class Counter:
         """Adds records that write() made. ValueError: they are damaged."""
         cdef st_status status
         cdef Items view = bytes_in(records)
-        self._enter()
+        inside = enter(self, &self.busy)
         with nogil:
             status = st_train_table_read(&self.counter.table, <const uint8_t *>view.data, <size_t>view.n)
-        st_flag_lower(&self.busy)
         check(status)
 
     def clear(self, bint trims=True):
         """Forgets all pieces; `pieces` and `bytes` stay. trims: what their memory was goes back to the system, where the C library
         would keep it for later."""
-        self._enter()
+        inside = enter(self, &self.busy)
         with nogil:
             st_train_table_free(&self.counter.table)
             if trims:
                 st_alloc_trim()
-        st_flag_lower(&self.busy)
 
     @property
     def size(self) -> int:
         """Memory in bytes, with what the next growth takes for a moment."""
-        self._enter()
-        result = st_train_table_size(&self.counter.table)
-        st_flag_lower(&self.busy)
-        return result
+        inside = enter(self, &self.busy)
+        return st_train_table_size(&self.counter.table)
 
     @property
     def distinct(self) -> int:
-        self._enter()
-        result = self.counter.table.short_count + self.counter.table.long_count
-        st_flag_lower(&self.busy)
-        return result
+        inside = enter(self, &self.busy)
+        return self.counter.table.short_count + self.counter.table.long_count
 
     @property
     def pieces(self) -> int:
@@ -211,16 +218,10 @@ cdef class Trainer:
     def __dealloc__(self):
         st_trainer_free(&self.trainer)
 
-    cdef int _enter(self) except -1:
-        if not st_flag_raise(&self.busy):
-            raise learner_busy_error("Trainer")
-        return 0
-
     def limit_lists(self, size_t places):
         """Sets about how many places all lists together hold, from the next search on."""
-        self._enter()
+        inside = enter(self, &self.busy)
         self.trainer.index.most_lists = places
-        st_flag_lower(&self.busy)
 
     def measure(self, records not None: _Data):
         self._take(records, 0)
@@ -229,155 +230,119 @@ cdef class Trainer:
         self._take(records, 1)
 
     cdef int _take(self, records, bint placing) except -1:
-        cdef st_status status = ST_OK
+        cdef st_status status
         cdef Items view = bytes_in(records)
         cdef const uint8_t *data = <const uint8_t *>view.data
         cdef size_t n = <size_t>view.n
-        cdef bint in_turn
-        self._enter()
-        in_turn = placing == self.laid_out
-        if in_turn:
-            with nogil:
-                if placing:
-                    status = st_train_text_place(&self.trainer.text, data, n)
-                else:
-                    status = st_train_text_measure(&self.trainer.text, data, n)
-        st_flag_lower(&self.busy)
-        if not in_turn:
+        inside = enter(self, &self.busy)
+        if placing != self.laid_out:
             raise ValueError("records are measured before lay_out(), and placed behind it")
+        with nogil:
+            if placing:
+                status = st_train_text_place(&self.trainer.text, data, n)
+            else:
+                status = st_train_text_measure(&self.trainer.text, data, n)
         return check(status)
 
     def lay_out(self):
-        cdef st_status status
-        self._enter()
+        inside = enter(self, &self.busy)
         self.laid_out = True
-        status = st_train_text_lay_out(&self.trainer.text)
-        st_flag_lower(&self.busy)
-        check(status)
+        check(st_train_text_lay_out(&self.trainer.text))
 
     def finish(self):
-        cdef st_status status
-        self._enter()
-        status = st_train_text_finish(&self.trainer.text)
-        st_flag_lower(&self.busy)
-        check(status)
+        inside = enter(self, &self.busy)
+        check(st_train_text_finish(&self.trainer.text))
 
     def begin(self, uint64_t least=0):
         """Pieces, and tokens if any were added, are there. least: of the state that they are from."""
-        self._enter()
+        inside = enter(self, &self.busy)
         st_trainer_begin(&self.trainer, least)
-        st_flag_lower(&self.busy)
 
     def run(self, size_t merges, uint64_t work) -> bool:
         """Makes up to `merges` merges, fewer once `work` places were read. Returns True when there is nothing left to do."""
         cdef st_status status
-        cdef bint done
-        self._enter()
+        inside = enter(self, &self.busy)
         with nogil:
             status = st_trainer_run(&self.trainer, merges, work)
-        done = self.trainer.done
-        st_flag_lower(&self.busy)
         check(status)
-        return done
+        return bool(self.trainer.done)
 
     # ---- what it has learned ----
-
-    cdef object _number(self, const uint64_t *number):
-        """A number that changes as it learns."""
-        self._enter()
-        result = number[0]
-        st_flag_lower(&self.busy)
-        return result
 
     @property
     def count(self) -> int:
         """Tokens, the 256 bytes included."""
-        self._enter()
-        result = self.trainer.tokens.count
-        st_flag_lower(&self.busy)
-        return result
+        inside = enter(self, &self.busy)
+        return self.trainer.tokens.count
 
     @property
     def last_count(self) -> int:
         """How often the pair of the last merge was seen."""
-        return self._number(&self.trainer.last_count)
+        inside = enter(self, &self.busy)
+        return self.trainer.last_count
 
     @property
     def least(self) -> int:
         """For begin(), when the state goes on elsewhere."""
-        return self._number(&self.trainer.index.least)
+        inside = enter(self, &self.busy)
+        return self.trainer.index.least
 
     @property
     def pieces(self) -> int:
-        return self._number(&self.trainer.text.pieces)
+        inside = enter(self, &self.busy)
+        return self.trainer.text.pieces
 
     @property
     def places(self) -> int:
         """4 bytes each: what the text takes."""
-        self._enter()
-        result = self.trainer.text.places
-        st_flag_lower(&self.busy)
-        return result
+        inside = enter(self, &self.busy)
+        return self.trainer.text.places
 
     @property
     def searched(self) -> int:
         """Places looked at by searches of the whole text, for benchmarks."""
-        return self._number(&self.trainer.index.searched)
+        inside = enter(self, &self.busy)
+        return self.trainer.index.searched
 
     def token(self, size_t token) -> bytes:
         """The bytes of a token."""
         cdef st_train_tokens *tokens = &self.trainer.tokens
-        self._enter()
-        try:
-            if token >= tokens.count:
-                raise IndexError(token)
-            return PyBytes_FromStringAndSize(<const char *>tokens.bytes.data + tokens.starts[token], tokens.lengths[token])
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        if token >= tokens.count:
+            raise IndexError(token)
+        return PyBytes_FromStringAndSize(<const char *>tokens.bytes.data + tokens.starts[token], tokens.lengths[token])
 
     def merge(self, size_t token) -> tuple[int, int]:
         """(left, right): the two tokens that a learned one was merged of."""
         cdef st_train_key pair
-        self._enter()
-        try:
-            if not 256 <= token < self.trainer.tokens.count:
-                raise IndexError(token)
-            pair = self.trainer.tokens.pairs[token]
-            return pair >> 32, pair & 0xFFFFFFFF
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        if not 256 <= token < self.trainer.tokens.count:
+            raise IndexError(token)
+        pair = self.trainer.tokens.pairs[token]
+        return pair >> 32, pair & 0xFFFFFFFF
 
     # ---- the state, to go on elsewhere ----
 
     def ranges(self) -> bytes:
         """The pieces by count: three uint64 a range in this machine's order, the count and twice the place behind it."""
         cdef st_train_text *text = &self.trainer.text
-        self._enter()
-        try:
-            return PyBytes_FromStringAndSize(<const char *>text.ranges, <Py_ssize_t>(text.range_count * sizeof(st_train_range)))
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        return PyBytes_FromStringAndSize(<const char *>text.ranges, <Py_ssize_t>(text.range_count * sizeof(st_train_range)))
 
     def take(self, pairs not None: _Data, uint64_t least, uint64_t last_count):
         """Merges that were learned elsewhere, as left << 32 | right in uint64, behind those that are known."""
         cdef Items view = bytes_in(pairs)
         cdef const uint64_t *keys = <const uint64_t *>view.data
         cdef Py_ssize_t i
-        self._enter()
-        try:
-            for i in range(view.n // 8):
-                self._add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
-            self.trainer.index.least, self.trainer.last_count = least, last_count
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        for i in range(view.n // 8):
+            self._add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
+        self.trainer.index.least, self.trainer.last_count = least, last_count
 
     def add_token(self, uint32_t left, uint32_t right):
         """The next token, as merge() gave it elsewhere. Before begin()."""
-        self._enter()
-        try:
-            self._add_token(left, right)
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        self._add_token(left, right)
 
     cdef int _add_token(self, uint32_t left, uint32_t right) except -1:
         cdef st_train_tokens *tokens = &self.trainer.tokens
@@ -388,24 +353,17 @@ cdef class Trainer:
     def save(self, size_t start, size_t n) -> bytes:
         """The tokens in the text at places start to start + n, as uint32 in this machine's order."""
         cdef size_t places
-        self._enter()
-        try:
-            places = self.trainer.text.places
-            start = min(start, places)
-            n = min(n, places - start)
-            return PyBytes_FromStringAndSize(<const char *>(self.trainer.text.tokens + start), <Py_ssize_t>(4 * n))
-        finally:
-            st_flag_lower(&self.busy)
+        inside = enter(self, &self.busy)
+        places = self.trainer.text.places
+        start = min(start, places)
+        n = min(n, places - start)
+        return PyBytes_FromStringAndSize(<const char *>(self.trainer.text.tokens + start), <Py_ssize_t>(4 * n))
 
     def load(self, size_t start, data not None: _Data):
         """Puts back what save() gave."""
         cdef Items view = bytes_in(data)
         cdef size_t n = <size_t>view.n // 4
-        cdef bint fits
-        self._enter()
-        fits = start <= self.trainer.text.places and n <= self.trainer.text.places - start
-        if fits:
-            memcpy(self.trainer.text.tokens + start, view.data, 4 * n)
-        st_flag_lower(&self.busy)
-        if not fits:
+        inside = enter(self, &self.busy)
+        if start > self.trainer.text.places or n > self.trainer.text.places - start:
             raise ValueError("the saved text is longer than the pieces")
+        memcpy(self.trainer.text.tokens + start, view.data, 4 * n)

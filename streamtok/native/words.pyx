@@ -7,7 +7,7 @@ from .csrc.base cimport *
 from .csrc.split cimport *
 from .csrc.text cimport *
 from .csrc.vocab cimport *
-from .interrupt cimport Scope, begin, check, end as end_scope
+from .interrupt cimport Scope, begin, finish
 from .memory cimport Bytes
 from .pattern cimport Pattern
 from .vocab cimport Vocab
@@ -83,8 +83,5 @@ def chosen_words(
     begin(&scope, NULL)
     with nogil:
         status = choose(vocab.vocab, pattern.pattern, text, of_each, count, most, &found.own, &sizes.own)
-    end_scope(&scope)
-    check(&scope)
-    if status:
-        raise MemoryError
+    finish(&scope, status)
     return bytes(found), bytes(sizes)

@@ -40,13 +40,13 @@ class Splice(NamedTuple):
 class _State(NamedTuple):
     """What a session holds, which a call changes by one store.
 
-    stream: behind all of the text; stable: ids that it has given. room: an array that begins with the `total` ids;
+    stream: behind all of the text; stable: ids that it has given. buffer: an array that begins with the `total` ids;
     is_own: no other session has it. size: bytes of the text.
     """
 
     stream: Any
     stable: int
-    room: Ids
+    buffer: Ids
     is_own: bool
     total: int
     size: int
@@ -112,7 +112,7 @@ class Session:
     def ids(self) -> Ids:
         """All ids: a read-only view, without a copy, that holds until the next change."""
         now = self._now
-        view = now.room[: now.total]
+        view = now.buffer[: now.total]
         view.flags.writeable = False
         return view
 
@@ -287,21 +287,21 @@ class Session:
         `end`, and `more` marks behind those that stay: all in one step, in which nothing is raised."""
         now = self._now
         new = made[0] if len(made) == 1 else np.concatenate(made)
-        old, rest = now.room[first:behind], now.total - behind
+        old, rest = now.buffer[first:behind], now.total - behind
         keep, same = alike(new, old)
         count = first + len(new) + rest
-        room = now.room
-        if not now.is_own or count > len(room):
-            room = np.empty(count + count // 8 + 64, np.uint32)
-            room[:first] = now.room[:first]
+        buffer = now.buffer
+        if not now.is_own or count > len(buffer):
+            buffer = np.empty(count + count // 8 + 64, np.uint32)
+            buffer[:first] = now.buffer[:first]
         steps: list[tuple[Any, ...]] = [(marks.extend, more)] if more else []
         if self._held is not None:
             steps.append((self._held.__setitem__, slice(start, end), data))
-        if rest and (len(new) != len(old) or room is not now.room):
-            steps.append((room.__setitem__, slice(count - rest, count), now.room[behind : now.total]))
-        steps.append((room.__setitem__, slice(first, first + len(new)), new))
+        if rest and (len(new) != len(old) or buffer is not now.buffer):
+            steps.append((buffer.__setitem__, slice(count - rest, count), now.buffer[behind : now.total]))
+        steps.append((buffer.__setitem__, slice(first, first + len(new)), new))
         size = now.size + len(data) - (end - start)
-        at_once(*steps, (setattr, self, "_now", _State(stream, stable, room, True, count, size, marks)))
+        at_once(*steps, (setattr, self, "_now", _State(stream, stable, buffer, True, count, size, marks)))
         return Splice(first + keep, self.ids[first + keep :], rest + same)
 
     def _check_size(self, size: int) -> None:
@@ -319,7 +319,7 @@ class Session:
             return bytes(memoryview(self._held)[start:end])
         now, marks = self._now, self._now.marks
         first, last = bisect_right(marks, start, key=_given) - 1, bisect_left(marks, end, key=_given)
-        ids = now.room[marks[first].ids : marks[last].ids if last < len(marks) else now.total]
+        ids = now.buffer[marks[first].ids : marks[last].ids if last < len(marks) else now.total]
         data = self.encoding._bytes_of(ids, first > 0)
         begin = marks[first].given
         return data[start - begin : end - begin]

@@ -42,7 +42,7 @@ class Counting:
         self.counters = [Counter(splitter, how.special) for _ in range(threads)]
         self._splitter = None if splitter else _splitter(pat_str, self.counters[0], how)
         self._lock = allocate_lock()
-        self._rooms = threading.local()  # memory of each thread for what it reads itself
+        self._memory = threading.local()  # memory of each thread for what it reads itself
         self._idle = [*self.counters]  # as many as there are threads
         self._tasks: deque[Task[None]] = deque()
         self._failures: list[tuple[int, BaseException]] = []
@@ -181,9 +181,9 @@ class Counting:
 
     def _mended(self, text: Any) -> Any:
         if isinstance(text, FilePart):
-            if not hasattr(self._rooms, "room"):
-                self._rooms.room = np.empty(largest_part(), np.uint8).data
-            text = text.read(self._rooms.room)
+            if not hasattr(self._memory, "buffer"):
+                self._memory.buffer = np.empty(largest_part(), np.uint8).data
+            text = text.read(self._memory.buffer)
         return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
 
 

@@ -79,14 +79,14 @@ class FilePart:
     def __init__(self, file: _OpenFile, start: int, size: int) -> None:
         self._file, self._start, self._size = file, start, size
 
-    def read(self, room: memoryview) -> memoryview:
-        """The bytes, in the room, which has largest_part()."""
-        room = room[: self._size]
+    def read(self, buffer: memoryview) -> memoryview:
+        """The bytes, in the buffer, which has largest_part()."""
+        buffer = buffer[: self._size]
         try:
-            read_part(self._file.fd, self._start, room)
+            read_part(self._file.fd, self._start, buffer)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self._file.name) from None  # reading names no file
-        return room
+        return buffer
 
 
 class _OpenFile:

@@ -4,6 +4,7 @@ the sha256 of the source's name, and the number; or what is carried as `id`."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -130,20 +131,26 @@ def is_one(path: str) -> bool:
     return suffix.lower() == ".npy" and os.path.exists(stem + ".csv.gz")
 
 
+@contextlib.contextmanager
+def _opened(table: str, errors: str) -> Iterator[Iterator[list[str]]]:
+    """The rows of a table. Where one is damaged, ValueError names the table."""
+    with gzip.open(table, "rt", encoding="utf-8", errors=errors, newline="") as lines:
+        try:
+            yield csv.reader(iter(lambda: lines.readline(_LONGEST_ROW), ""))
+        except (IndexError, OverflowError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as error:
+            raise no_file(table, "table of documents", str(error)) from None
+
+
 def read(path: str, dtype: str | None) -> Tokenized:
     """Ids, and the documents that the table tells, which cover them."""
-    table, ends = _table_of(path), array("Q")
-    try:
-        with gzip.open(table, "rt", encoding="utf-8", errors="surrogateescape", newline="") as lines:
-            before = 0
-            for row in csv.reader(iter(lambda: lines.readline(_LONGEST_ROW), "")):
-                begin, end = int(row[0]), int(row[1])
-                if begin != before or end < begin:
-                    raise no_file(table, "table of documents", f"row {len(ends) + 1} is from {begin} to {end}")
-                ends.append(end)
-                before = end
-    except (IndexError, OverflowError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as error:
-        raise no_file(table, "table of documents", str(error)) from None
+    table, ends, before = _table_of(path), array("Q"), 0
+    with _opened(table, "surrogateescape") as rows:
+        for row in rows:
+            begin, end = int(row[0]), int(row[1])
+            if begin != before or end < begin:
+                raise no_file(table, "table of documents", f"row {len(ends) + 1} is from {begin} to {end}")
+            ends.append(end)
+            before = end
     found = flat(path, "dolma", dtype, 0, None, np.frombuffer(ends, np.uint64) if ends else np.empty(0, np.uint64))
     if importlib.util.find_spec("pyarrow") is None:
         return found
@@ -153,10 +160,6 @@ def read(path: str, dtype: str | None) -> Tokenized:
 def _ids_in(table: str, begin: int, end: int) -> Any:
     """The names of the documents begin .. end - 1, as an Arrow table."""
     pa = pyarrow()
-    with gzip.open(table, "rt", encoding="utf-8", errors="replace", newline="") as lines:
-        rows = csv.reader(iter(lambda: lines.readline(_LONGEST_ROW), ""))
-        try:
-            ids = [row[2] for row in itertools.islice(rows, begin, end)]
-        except (IndexError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as error:
-            raise no_file(table, "table of documents", str(error)) from None
+    with _opened(table, "replace") as rows:
+        ids = [row[2] for row in itertools.islice(rows, begin, end)]
     return pa.table({_ID: pa.array(ids, pa.string())})

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .base import STORED, Facts, RowFormat
-from .reading import Array, Tokenized, grouped, no_file
-from .shards import Samples, list_in, read_index, sample_file, whole_lengths, write_file, write_samples
+from .reading import Tokenized, grouped, no_file
+from .shards import Samples, list_in, read_index, sample_file, samples_in, whole_lengths, write_file, write_samples
 
 CHUNK_BYTES = 64_000_000
 """Bytes of ids that a chunk has at most, if no document is longer: "64MB" for litdata."""
@@ -87,9 +87,4 @@ def read(path: str, dtype: str | None) -> Tokenized:
         begins.append(at[:-1])
         lengths.append(whole_lengths(path, np.diff(at), found))
 
-    def take(file: int, i: int) -> Array:
-        begin, count = int(begins[file][i]), int(lengths[file][i])
-        stored = STORED[found]
-        return np.frombuffer(files[file][begin : begin + count * stored.itemsize], stored)
-
-    return grouped(path, "litdata", found, lengths, take)
+    return grouped(path, "litdata", found, lengths, samples_in(files, begins, lengths, found))

@@ -16,8 +16,8 @@ import numpy as np
 
 from .base import STORED, Facts, RowFormat, rows_with_columns
 from .mds_columns import MdsColumn, check_column, column_of, decoded, spans_of
-from .reading import Array, Tokenized, grouped, no_file
-from .shards import Samples, list_in, read_index, sample_file, whole_lengths, write_file, write_samples
+from .reading import Tokenized, grouped, no_file
+from .shards import Samples, list_in, read_index, sample_file, samples_in, whole_lengths, write_file, write_samples
 
 if TYPE_CHECKING:
     from ..passthrough import Passthrough
@@ -183,16 +183,11 @@ def read(path: str, dtype: str | None) -> Tokenized:
         begins.append(at + begin)
         lengths.append(whole_lengths(path, sizes - begin, found))
 
-    def take(file: int, i: int) -> Array:
-        begin, count = int(begins[file][i]), int(lengths[file][i])
-        stored = STORED[found]
-        return np.frombuffer(files[file][begin : begin + count * stored.itemsize], stored)
-
     def columns(begin: int, end: int) -> Any:
         return decoded(path, files, spans, layouts, begin, end)
 
     carried = [name for name in names[0] if name != TOKENS] if names else []
-    return grouped(path, "mds", found, lengths, take, carried, columns)
+    return grouped(path, "mds", found, lengths, samples_in(files, begins, lengths, found), carried, columns)
 
 
 def _layout_of(path: str, shard: dict[str, Any]) -> list[MdsColumn]:

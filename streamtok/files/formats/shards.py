@@ -135,3 +135,16 @@ def whole_lengths(path: str, sizes: Array, dtype: str) -> Array:
     if bool((rest != 0).any()) or bool((sizes <= 0).any()):
         raise no_file(path, "folder of ids", f"a sample is no whole number of {dtype}, or empty")
     return counts
+
+
+def samples_in(
+    files: list[Array], begins: list[Array], lengths: list[Array], dtype: str
+) -> Callable[[int, int], Array]:
+    """What gives the ids of sample i of a file: by where they begin in its bytes, and how many they are."""
+    stored = STORED[dtype]
+
+    def take(file: int, i: int) -> Array:
+        begin, count = int(begins[file][i]), int(lengths[file][i])
+        return np.frombuffer(files[file][begin : begin + count * stored.itemsize], stored)
+
+    return take

@@ -99,7 +99,7 @@ cdef extern from "vocab/decode.h" nogil:
         size_t done
         size_t next
     const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n)
-    st_status st_decode_into(st_vocab *vocab, const st_names *names, st_decoding *decoding, uint8_t *to, size_t room, size_t *size)
+    st_status st_decode_into(st_vocab *vocab, const st_names *names, st_decoding *decoding, uint8_t *to, size_t capacity, size_t *size)
     size_t st_decode_room(const st_decoding *decoding, size_t size)
     st_status st_decode(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
     size_t st_decode_match(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text,
