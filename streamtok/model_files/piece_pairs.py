@@ -35,6 +35,7 @@ from .pieces import (
     WORD,
     Piece,
     Rules,
+    columns_of,
     plain_record,
     sentence_record,
 )
@@ -55,7 +56,7 @@ def read_pairs(pieces: list[Piece], rules: Rules, whole: Message) -> Model:
     is_list = _is_list(pieces, rules)
     if is_list and _is_plain(pieces, rules):
         return _model(plain_record(pieces, rules, False), *_with_bytes(pieces, rules, whole), whole)
-    record = sentence_record(pieces, rules, _unknown(pieces, whole))
+    record = sentence_record(columns_of(pieces), rules, _unknown(pieces, whole))
     if rules.type != WORD:
         record["added_tokens"] += _users(pieces)
     return _of_pairs(pieces, rules, record, is_list, whole)

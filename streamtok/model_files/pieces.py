@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..bundled.characters import BYTE_NAMES
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = range(1, 7)
 TYPES = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
@@ -19,6 +25,36 @@ class Piece(NamedTuple):
     score: float
     kind: int
     at: int
+
+
+class Columns(NamedTuple):
+    """Pieces as columns: their texts in UTF-8, joined, and of each the size, the score, the type, and the place in the
+    file."""
+
+    texts: bytes
+    lengths: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    kinds: npt.NDArray[np.int64]
+    places: npt.NDArray[Any]
+
+    def pieces(self) -> list[Piece]:
+        ends = np.cumsum(self.lengths).tolist()
+        texts = (self.texts[a:b].decode() for a, b in pairwise([0, *ends]))
+        return [*map(Piece, texts, self.scores.tolist(), self.kinds.tolist(), self.places.tolist())]
+
+    def of_kinds(self, *kinds: int) -> list[tuple[int, str, int]]:
+        """The numbers, texts and types of the pieces that are of some types."""
+        found = np.nonzero(np.isin(self.kinds, kinds))[0]
+        ends = np.cumsum(self.lengths)[found]
+        spans = zip(found.tolist(), (ends - self.lengths[found]).tolist(), ends.tolist())
+        return [(i, self.texts[a:b].decode(), int(self.kinds[i])) for i, a, b in spans]
+
+
+def columns_of(pieces: list[Piece]) -> Columns:
+    texts = [piece.text.encode() for piece in pieces]
+    scores = np.array([piece.score for piece in pieces], np.float64)
+    kinds, places = (np.array([piece[i] for piece in pieces], np.int64) for i in (2, 3))
+    return Columns(b"".join(texts), np.array([*map(len, texts)], np.int64), scores, kinds, places)
 
 
 class Rules(NamedTuple):
@@ -77,19 +113,18 @@ def plain_record(pieces: list[Piece], rules: Rules, as_given: bool) -> dict[str,
     }
 
 
-def sentence_record(pieces: list[Piece], rules: Rules, unknown: int) -> dict[str, Any]:
+def sentence_record(columns: Columns, rules: Rules, unknown: int) -> dict[str, Any]:
     """The parts of the file as those of a tokenizer.json, which can say all but the normalizer and the model."""
     record = plain_record([], rules, True)
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     record["added_tokens"] = [
-        {"id": place, "content": piece.text, **flags, "special": True}
-        for place, piece in enumerate(pieces)
-        if piece.kind in (UNKNOWN, CONTROL)
+        {"id": place, "content": text, **flags, "special": True}
+        for place, text, _ in columns.of_kinds(UNKNOWN, CONTROL)
     ]
     record["decoder"] = {
         "type": "SentencePiece",
         "mark": MARK,
-        "unknown": pieces[unknown].text,
+        "unknown": next(text for place, text, _ in columns.of_kinds(UNKNOWN) if place == unknown),
         "unk_surface": rules.surface,
         "add_dummy_prefix": rules.prefix,
         "remove_extra_whitespaces": rules.fewer_blanks,
@@ -98,7 +133,7 @@ def sentence_record(pieces: list[Piece], rules: Rules, unknown: int) -> dict[str
     record["normalizer"] = {
         "type": "SentencePiece",
         "precompiled_charsmap": base64.b64encode(rules.charsmap).decode(),
-        "symbols": [piece.text for piece in pieces if piece.kind == USER],
+        "symbols": [text for _, text, _ in columns.of_kinds(USER)],
         "add_dummy_prefix": rules.prefix,
         "treat_whitespace_as_suffix": rules.suffix,
         "remove_extra_whitespaces": rules.fewer_blanks,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,11 +11,26 @@ from ..bundled.characters import BYTE_NAMES
 from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
 from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
 from ..errors import VocabularyError, shown
+from ..native.gate import is_utf8
+from ..native.listing import usual_pieces
 from .field import Field
 from .kinds import SENTENCES
 from .model import Model, parts_of
 from .piece_pairs import read_pairs
-from .pieces import BYTE, BYTES, NORMAL, TYPES, UNIGRAM, UNKNOWN, USER, Piece, Rules, sentence_record
+from .pieces import (
+    BYTE,
+    BYTES,
+    NORMAL,
+    TYPES,
+    UNIGRAM,
+    UNKNOWN,
+    USER,
+    Columns,
+    Piece,
+    Rules,
+    columns_of,
+    sentence_record,
+)
 from .wire import Message, Value
 
 
@@ -27,12 +41,12 @@ def is_sentencepiece(data: bytes) -> bool:
 
 def read_sentencepiece(data: bytes, path: str) -> Model:
     """The model of the bytes of a .model file. VocabularyError: it is damaged, or says what is not supported."""
-    pieces, rules = read_messages(data, path)
+    columns, rules = _read(data, path)
     whole = Message(data, path)
     if rules.type == UNIGRAM:
-        return _scored(pieces, rules, whole)
+        return _scored(columns, rules, whole)
     _check_type(rules, whole)
-    return read_pairs(pieces, rules, whole)
+    return read_pairs(columns.pieces(), rules, whole)
 
 
 # ==== Messages ====
@@ -40,7 +54,13 @@ def read_sentencepiece(data: bytes, path: str) -> Model:
 
 def read_messages(data: bytes, path: str) -> tuple[list[Piece], Rules]:
     """What a .model says. VocabularyError: it is damaged, or says what is not known."""
-    pieces, behind = _usual_pieces(data)
+    columns, rules = _read(data, path)
+    return columns.pieces(), rules
+
+
+def _read(data: bytes, path: str) -> tuple[Columns, Rules]:
+    usual, behind = _usual_pieces(data)
+    pieces: list[Piece] = []
     whole = Message(data, path)
     rules = Rules()
     for value in Message(data, path, behind).fields():
@@ -53,42 +73,21 @@ def read_messages(data: bytes, path: str) -> tuple[list[Piece], Rules]:
             raise whole.refused(value.at, f"field {value.number} of a model is not known here; what it does is unsure")
         elif value.number == 5:
             _check_denormalizer(whole.message(value))
-        if len(pieces) > MAX_ENTRIES:
+        if len(usual.lengths) + len(pieces) > MAX_ENTRIES:
             raise whole.refused(value.at, f"there are more than {MAX_ENTRIES} pieces")
-    return pieces, rules
+    return columns_of(usual.pieces() + pieces) if pieces else usual, rules
 
 
-def _usual_pieces(data: bytes) -> tuple[list[Piece], int]:
-    """The pieces that a file begins with, as long as each is a text, a score, and a type if it is no normal one, read
-    in a fraction of the time: files have hundreds of thousands. And where the first other one begins, or a bad one."""
-    pieces: list[Piece] = []
-    at, most = 0, len(data) - _LARGEST_PIECE
-    score_at, make = struct.Struct("<f").unpack_from, tuple.__new__
-    while at <= most and data[at] == 0x0A and data[at + 2] == 0x0A and len(pieces) < MAX_ENTRIES:
-        size, length = data[at + 1], data[at + 3]
-        behind, end = at + 4 + length, at + 2 + size
-        if not 0 < length < 0x80 > size or data[behind] != 0x15:
-            break
-        kind = NORMAL
-        if size == length + 9:  # a type, which has two bytes
-            kind = data[behind + 6]
-            if data[behind + 5] != 0x18 or not NORMAL <= kind <= BYTE:
-                break
-        elif size != length + 7:
-            break
-        (score,) = score_at(data, behind + 1)
-        try:
-            text = data[at + 4 : behind].decode()
-        except UnicodeDecodeError:
-            break
-        if score != score:
-            break
-        pieces.append(make(Piece, (text, score, kind, at + 2)))
-        at = end
-    return pieces, at
-
-
-_LARGEST_PIECE = 2 + 0x7F + 0xFF  # bytes that are read of one
+def _usual_pieces(data: bytes) -> tuple[Columns, int]:
+    """The pieces that a file begins with, as long as each is as usual, read in a fraction of the time: files have
+    hundreds of thousands. And where the first other one begins, or a bad one."""
+    texts, sizes, scores, kinds, places, end = usual_pieces(data, MAX_ENTRIES)
+    if not is_utf8(texts):
+        return columns_of([]), 0
+    numbers = np.frombuffer(sizes, np.uint32).astype(np.int64), np.frombuffer(scores, np.float32).astype(np.float64)
+    return Columns(
+        texts, *numbers, np.frombuffer(kinds, np.uint8).astype(np.int64), np.frombuffer(places, np.uint64)
+    ), end
 
 
 def _piece(message: Message) -> Piece:
@@ -169,24 +168,21 @@ _USER_BYTE = 0.1
 """What a user-defined piece scores for each of its bytes but the first."""
 
 
-def _scored(pieces: list[Piece], rules: Rules, whole: Message) -> Model:
+def _scored(columns: Columns, rules: Rules, whole: Message) -> Model:
     """The model of pieces that are divided by scores. Normal and user-defined pieces are what text becomes; control
     pieces, unused ones and those of bytes no text is."""
-    kinds = np.array([piece[2] for piece in pieces], np.int64)
-    scores = np.array([piece[1] for piece in pieces], np.float64)
-    _check_scored(pieces, kinds, scores, rules, whole)
-    texts = [piece[0].encode() for piece in pieces]
+    kinds, scores, lengths = columns.kinds, columns.scores.copy(), columns.lengths
+    _check_scored(columns, rules, whole)
     silent = (kinds != NORMAL) & (kinds != USER)
-    lengths = np.array([*map(len, texts)], np.int64)
     users = kinds == USER
     scores[users] = (_USER_BYTE * (lengths[users] - 1)).astype(np.float32)
     least = float(np.float32(scores[kinds == NORMAL].min() - UNKNOWN_BELOW))
-    places = {pieces[place].text: place for place in np.nonzero(kinds == BYTE)[0].tolist()}
+    places = {text: place for place, text, _ in columns.of_kinds(BYTE)}
     unknown = int(np.nonzero(kinds == UNKNOWN)[0][0])
     tokens = Scored(
-        b"".join(texts),
+        columns.texts,
         lengths,
-        np.arange(len(pieces), dtype=np.uint32),
+        np.arange(len(lengths), dtype=np.uint32),
         np.where(np.isfinite(scores), scores, 0.0) if silent.any() else scores,
         silent,
         unknown,
@@ -200,21 +196,16 @@ def _scored(pieces: list[Piece], rules: Rules, whole: Message) -> Model:
     except VocabularyError as error:
         raise VocabularyError(f"pieces: {error.reason}", whole.path) from None
     model = {"type": SENTENCES, "unk_id": unknown, "byte_fallback": rules.byte_fallback, "vocab": None}
-    record = sentence_record(pieces, rules, unknown) | {"model": model}
+    record = sentence_record(columns, rules, unknown) | {"model": model}
     return Model(whole.path, record, vocabulary, (), parts_of(Field(record, whole.path)))
 
 
-def _check_scored(
-    pieces: list[Piece],
-    kinds: np.ndarray[Any, np.dtype[np.int64]],
-    scores: np.ndarray[Any, np.dtype[np.float64]],
-    rules: Rules,
-    whole: Message,
-) -> None:
-    texts = {piece[0] for piece in pieces}
-    are_sound = len(texts) == len(pieces) and "\0" not in "".join(texts) and bool(np.isfinite(scores).all())
+def _check_scored(columns: Columns, rules: Rules, whole: Message) -> None:
+    kinds, ends = columns.kinds, np.cumsum(columns.lengths).tolist()
+    texts = {columns.texts[a:b] for a, b in pairwise([0, *ends])}
+    are_sound = len(texts) == len(kinds) and b"\0" not in columns.texts and bool(np.isfinite(columns.scores).all())
     if not are_sound or (kinds == BYTE).any():
-        _check_each(pieces, whole)
+        _check_each(columns.pieces(), whole)
     for kind, count, what in ((UNKNOWN, 1, "unknown piece"), (BYTE, 256 * rules.byte_fallback, "piece of a byte")):
         found = int((kinds == kind).sum())
         if found != count and (kind != BYTE or rules.byte_fallback):

@@ -1,7 +1,8 @@
 """The two long lists of a model file, read by the core: tokens with ids, and merges (csrc/listing/listing.h)."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from .csrc.base cimport *
 from .csrc.listing cimport *
@@ -151,4 +152,51 @@ def read_real(bytes text not None) -> float:
     cdef double value = st_json_real(&json)
     if json.fault != NULL or json.at != <const uint8_t *>PyBytes_AS_STRING(text) + len(text):
         raise ValueError(f"{text!r} is no number")
+    return value
+
+
+def usual_pieces(bytes data not None, size_t most) -> tuple[bytes, bytes, bytes, bytes, bytes, int]:
+    """The pieces that a .model of SentencePiece begins with, `most` of them at most, as long as each is a text of less than 128 bytes, a
+    score, and a type if it is no normal one: (their texts, joined; of each the size, uint32; the score, float; the type, a byte; the
+    place in the file, uint64; where the first other one begins, or a bad one). No text begins inside of a character, and whether all
+    are UTF-8 the caller has to look."""
+    cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef size_t n = len(data), at = 0, count = 0, size, length, behind
+    cdef bytes texts = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>n), kinds = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(n // 9 + 1))
+    cdef bytes sizes = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(4 * (n // 9 + 1))), scores = PyBytes_FromStringAndSize(NULL, len(sizes))
+    cdef bytes places = PyBytes_FromStringAndSize(NULL, 2 * len(sizes))
+    cdef uint8_t *to = <uint8_t *>PyBytes_AS_STRING(texts)
+    cdef uint8_t *kind = <uint8_t *>PyBytes_AS_STRING(kinds)
+    cdef uint32_t *sized = <uint32_t *>PyBytes_AS_STRING(sizes)
+    cdef uint64_t *placed = <uint64_t *>PyBytes_AS_STRING(places)
+    cdef float *scored = <float *>PyBytes_AS_STRING(scores)
+    while count < most and n - at > LARGEST_PIECE and text[at] == 10 and text[at + 2] == 10:
+        size, length = text[at + 1], text[at + 3]
+        behind = at + 4 + length
+        if size > 127 or length < 1 or length > 127 or text[behind] != 0x15 or text[at + 4] & 0xC0 == 0x80:
+            break
+        if size != length + 7 and (size != length + 9 or text[behind + 5] != 0x18 or not 1 <= text[behind + 6] <= 6):
+            break
+        kind[count] = 1 if size == length + 7 else text[behind + 6]
+        sized[count], placed[count] = <uint32_t>length, at + 2
+        scored[count] = read_float(text + behind + 1)
+        if scored[count] != scored[count]:
+            break
+        memcpy(to, text + at + 4, length)
+        to += length
+        at += 2 + size
+        count += 1
+    size = to - <uint8_t *>PyBytes_AS_STRING(texts)
+    return texts[:size], sizes[: 4 * count], scores[: 4 * count], kinds[:count], places[: 8 * count], at
+
+
+cdef enum:
+    LARGEST_PIECE = 2 + 0x7F + 0xFF  # bytes that are read of one
+
+
+cdef float read_float(const uint8_t *data) noexcept:
+    """Of four bytes, the lowest first."""
+    cdef uint32_t bits = data[0] | <uint32_t>data[1] << 8 | <uint32_t>data[2] << 16 | <uint32_t>data[3] << 24
+    cdef float value
+    memcpy(&value, &bits, 4)
     return value
