@@ -1,4 +1,3 @@
-cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc.base cimport st_ids
@@ -13,7 +12,6 @@ cdef struct Row:
     st_ids own
 
 
-@cython.final  # so that its methods are called directly
 cdef class Decoder:
     cdef readonly Vocab vocab
     cdef object other_ids
