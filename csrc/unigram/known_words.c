@@ -151,6 +151,7 @@ static void send_for_word(const words *w, waiting_word *word, const uint8_t *tex
 {
     word->text = text;
     word->n = n;
+    word->place = 0; /* of a longer word, whose place is not looked at */
     if (n > ST_KNOWN_BYTES)
         return;
     word->key = key_of(w, text, n);

@@ -25,15 +25,27 @@ def model(tmp_path_factory):
     return folder / "m.stm"
 
 
-def test_every_symbol_under_sanitizers(model):
+def sanitized(name: str, *arguments: object) -> None:
     try:
-        program = c_library.program(ROOT / "tests" / "c_api" / "every_symbol.c")
+        program = c_library.program(ROOT / "tests" / "c_api" / name)
     except AssertionError as error:
         if "asan" in str(error) or "ubsan" in str(error):
             pytest.skip("this compiler lacks the libraries of the sanitizers")
         raise
-    done = subprocess.run([program, model], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stdout + done.stderr
+
+
+def test_every_symbol_under_sanitizers(model):
+    sanitized("every_symbol.c", model)
+
+
+@pytest.mark.slow
+def test_hostile_models_are_refused_or_harmless(tmp_path):
+    pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
+    for name in ("names_with_rules", "characters", "wordpiece"):
+        compiled_kinds.KINDS[name](tmp_path).compile(tmp_path / f"{name}.stm", words=False)
+    sanitized("hostile.c", 40, *sorted(tmp_path.glob("*.stm")))
 
 
 def test_every_symbol_has_a_test():

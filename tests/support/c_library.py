@@ -53,22 +53,23 @@ def own_sources() -> list[pathlib.Path]:
     return sorted(path for room in OWN for path in (ROOT / "csrc" / room).glob("*.c"))
 
 
+def core_sources() -> list[pathlib.Path]:
+    return sorted(set((ROOT / "csrc").rglob("*.c")) - set(own_sources()))
+
+
 @functools.cache
 def core(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The objects of the rest of csrc/."""
-    found: list[pathlib.Path] = []
-    sources = sorted(set((ROOT / "csrc").rglob("*.c")) - set(own_sources()))
+    """The objects of the rest of csrc/: those of the package's build that are as new as their sources, and others."""
     headers = [path for path in (ROOT / "csrc").rglob("*/*.h") if path.parent.name not in OWN]
     newest = max(path.stat().st_mtime for path in headers)
-
-    def is_good(made: pathlib.Path, source: pathlib.Path) -> bool:
-        return made.exists() and made.stat().st_mtime >= max(newest, source.stat().st_mtime)
-
+    found: dict[pathlib.Path, pathlib.Path] = {}
     for build in (ROOT / "build").glob("temp.*"):
-        made = [build / path.relative_to(ROOT).with_suffix(".o") for path in sources]
-        if all(map(is_good, made, sources)):
-            found = made
-    return found or compile_all(sources, folder, "-std=c11", "-O1", "-w")
+        for source in core_sources():
+            made = build / source.relative_to(ROOT).with_suffix(".o")
+            if made.exists() and made.stat().st_mtime >= max(newest, source.stat().st_mtime):
+                found[source] = made
+    rest = [source for source in core_sources() if source not in found]
+    return [*found.values(), *compile_all(rest, folder, "-std=c11", "-O1", "-w")]
 
 
 @functools.cache
@@ -102,13 +103,22 @@ def shared() -> pathlib.Path:
     return path
 
 
+@functools.cache
+def sanitized_core() -> list[pathlib.Path]:
+    own = folder() / "sanitized"
+    own.mkdir()
+    return compile_all(core_sources(), own, *SANITIZED, "-DST_COMPILER_INLINES", "-w")
+
+
 def program(source: pathlib.Path) -> pathlib.Path:
-    """A program of tests/c_api with the library in it, under the sanitizers of addresses and of undefined behaviour."""
+    """A program of tests/c_api with the library in it. Under the sanitizers of addresses and of undefined behaviour is
+    what is the library's own; with the profile long all of the core."""
     own = folder() / source.stem
     own.mkdir(exist_ok=True)
     made = compile_all([*own_sources(), source], own, *SANITIZED, *WARNINGS)
     path = own / "program"
-    run([*compiler()[-1:], *SANITIZED, *made, *core(folder()), "-pthread", "-lm", "-o", path])
+    rest = sanitized_core() if oracle.LONG else core(folder())
+    run([*compiler()[-1:], *SANITIZED, *made, *rest, "-pthread", "-lm", "-o", path])
     return path
 
 
