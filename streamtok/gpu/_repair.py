@@ -12,6 +12,7 @@ from ..native.normal import FORMS, first_bytes
 from ..native.prepared import mended
 from ._errors import NotNormal
 from ._job import PASSAGE_ID, SPLICING
+from ._waiting import computed
 
 if TYPE_CHECKING:
     from .._protocols import DeviceArray, HostArray, Places
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _AROUND = 128
 """Bytes around a doubtful block that come to the host. A run of marks that is longer is left to it as a whole text."""
+
+
+# Windows that one call normalizes. Several threads do so where there are many: that takes as long as to check so many
+# times as many bytes, and 3 us for each window (a text of many languages has 16 in a megabyte).
+_A_PART, _TIMES_A_CHECK = 128, 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +117,15 @@ def _normalized(
     _splice(lane, lane.device.pointer(source) + windows[:, 0], lengths, near.ctypes.data)
     yield lane.device.moment()
     windows[:, :4] -= moves
-    found = mended(near, windows.ravel(), normalizer)
-    if found is None:
+    parts = [windows[at : at + _A_PART] for at in range(0, len(windows), _A_PART)]
+    size = _TIMES_A_CHECK * len(near)
+    found = yield from computed(lambda part: mended(near, part.ravel(), normalizer), parts, size)
+    made = [each for each in found if each is not None]
+    if len(made) < len(found):
         raise NotNormal("a long run of marks is not in its normal form")
-    runs = np.frombuffer(found[1], np.int64).reshape(-1, 3).copy()
+    runs = np.frombuffer(b"".join(runs for _, runs in made), np.int64).reshape(-1, 3).copy()
     runs[:, :2] += moves
-    return lane.put(np.frombuffer(found[0], np.uint8), "made"), runs
+    return lane.put(np.frombuffer(b"".join(text for text, _ in made), np.uint8), "made"), runs
 
 
 def _splice(lane: Lane, sources: Places, lengths: Places, target: int) -> None:

@@ -3,7 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from .csrc.base cimport *
-from .csrc.normal cimport st_normalizer, st_normalizer_keeps, st_normalizer_leaves
+from .csrc.normal cimport (
+    st_flow, st_flow_feed, st_flow_free, st_flow_init, st_normalizer, st_normalizer_keeps, st_normalizer_leaves
+)
 from .csrc.special cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
@@ -105,6 +107,10 @@ cdef bint is_tail(uint8_t byte) noexcept nogil:
     return byte & 0xC0 == 0x80
 
 
+cdef st_status append(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil:
+    return st_bytes_append(<st_bytes *>context, text, n)
+
+
 def mended(text not None: _Data, windows not None: _Data, Normalizer normalizer not None) -> tuple[bytes, bytes] | None:
     """Stretches of texts as the normalizer makes them: (UTF-8, one behind the other; for each three int64, in this machine's order: where
     it begins and ends in `text`, and how many bytes it became). None: one is longer than its window.
@@ -117,7 +123,8 @@ def mended(text not None: _Data, windows not None: _Data, Normalizer normalizer 
     cdef const uint8_t *given = <const uint8_t *>data.data
     cdef const int64_t *window
     cdef int64_t[3] run
-    cdef Bytes made = Bytes.__new__(Bytes), parts = Bytes.__new__(Bytes), runs = Bytes.__new__(Bytes)
+    cdef Bytes made = Bytes.__new__(Bytes), runs = Bytes.__new__(Bytes)
+    cdef st_flow flow  # one for all: to make one takes longer than a short run
     cdef size_t before
     cdef st_status status = ST_OK
     cdef bint found = True
@@ -127,17 +134,20 @@ def mended(text not None: _Data, windows not None: _Data, Normalizer normalizer 
         if not 0 <= window[0] <= window[1] <= window[2] <= window[3] <= data.n:
             raise IndexError(window[0])
     with nogil:
+        st_flow_init(&flow, &normalizer.normalizer)
+        flow.sink, flow.context = append, &made.own
         for i in range(count):
             before = made.own.size
             found = find_run(&normalizer.normalizer, given, numbers.data + WINDOW * i, run)
             if not found:
                 break
-            status = st_prepare(&normalizer.normalizer, NULL, given + run[0], <size_t>(run[1] - run[0]), &made.own, &parts.own)
+            status = st_flow_feed(&flow, given + run[0], <size_t>(run[1] - run[0]), True)
             if status == ST_OK:
                 run[2] = <int64_t>(made.own.size - before)
                 status = st_bytes_append(&runs.own, run, sizeof(run))
             if status:
                 break
+        st_flow_free(&flow)
     if status:
         raise MemoryError
     return (bytes(made), bytes(runs)) if found else None

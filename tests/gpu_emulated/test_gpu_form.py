@@ -276,3 +276,18 @@ def test_text_of_many_languages(devices: None, tmp_path: Any) -> None:
         there = on_device(given)
         np.testing.assert_array_equal(encoder.encode(there), want)
         np.testing.assert_array_equal(enc.encode_to_numpy(given, device="cuda"), want)
+
+
+def test_many_windows_are_normalized_in_parts(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By several threads; the parts come in order."""
+    rng = random.Random(subject.name + "parts")
+    monkeypatch.setattr(_repair, "_A_PART", 2)
+    monkeypatch.setattr(_repair, "_AROUND", 900)
+    monkeypatch.setattr(_repair, "_TIMES_A_CHECK", 1 << 20)
+    text = "".join(some_text(rng, subject.name, 1) + "plain text " * 200 for _ in range(60)).encode()
+    doubts = np.array(subject.doubts(DeviceText(subject.device.put(np.frombuffer(text, np.uint8)), len(text))))
+    assert len(doubts) > 10
+    source, starts, sizes, _ = subject.packed([text])
+    around = 64 * doubts, np.minimum(64 * doubts + 64, len(text))
+    anew = complete(repaired(Lane(subject.device), source, (starts, sizes), around, subject.normalizer))
+    assert bytes(np.asarray(anew[0]))[: int(anew[2][0])] == subject.normal(text)
