@@ -120,6 +120,15 @@ def test_marks_at_the_borders_of_blocks(subject: Subject) -> None:
         assert found == {i for i, text in enumerate(texts) if subject.is_changed(text)}
 
 
+def test_a_mark_that_begins_a_text_stands_behind_nothing(subject: Subject) -> None:
+    """Though the text in front of it fills its last block, and ends with what the mark would compose with."""
+    marks = ["\u0301", "\u0323", "\u1161", "\u11a8", "\u3099"]
+    fronts = ["x" * (64 - len(end.encode())) + end for end in ("e", "q\u0307", "\u1100", "\uac00", "\u304b")]
+    texts = [text.encode() for front in fronts for mark in marks for text in (front, mark + "x")]
+    laid_out = subject.packed(texts)[3]
+    assert subject.doubts(laid_out) == [i for i, text in enumerate(texts) if subject.is_changed(text)]
+
+
 def test_texts_are_repaired(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts of a batch, put together anew, are what the CPU makes of them; and so is one text."""
     rng = random.Random(subject.name + "repaired")
