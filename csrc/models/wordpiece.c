@@ -48,6 +48,19 @@ static st_status push(st_open *open, st_vocab *v, void *scratch, const uint8_t *
     return st_open_keep(open, text, at, open->text.size + at);
 }
 
+/* A token behind the first one begins with the prefix, which the word does not have. */
+static st_status starts(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
+{
+    const size_t prefix = st_wordpiece_of(v)->prefix_size, first = out->size;
+    ST_TRY(match(v, NULL, text, n, out));
+    for (size_t i = first, at = 0; i < out->size; i++) {
+        const size_t size = st_token_length(v, st_vocab_index(v, out->data[i]));
+        out->data[i] = (uint32_t)at;
+        at += i == first ? size : size - prefix;
+    }
+    return ST_OK;
+}
+
 const st_model st_model_wordpiece = {
     .name = "wordpiece",
     .facts = ST_MODEL_KEEPS_TOKENS,
@@ -57,4 +70,5 @@ const st_model st_model_wordpiece = {
     .whole = match,
     .reference = match_reference,
     .push = push,
+    .starts = starts,
 };

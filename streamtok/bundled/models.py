@@ -139,11 +139,6 @@ class _WordPiece(Model):
     def mark(self, rest: Any) -> bytes:
         return b"longest"  # the record of its file says the rest
 
-    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
-        inside = len(self.rest(own)[2])
-        found = accumulate((size - inside for size in sizes[:-1]), initial=0)
-        return [start + inside * (i > 0) for i, start in enumerate(found)]
-
 
 class _Unigram(Model):
     """rest: what native.model.unigram_rule() makes."""

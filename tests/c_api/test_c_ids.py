@@ -130,7 +130,6 @@ def test_offsets(both):
                 found = way.offsets(data)
             except Failed as error:
                 assert error.status == UNSUPPORTED and encoding._kind.name in (
-                    "wordpiece",
                     "symbols",
                     "joined",
                     "affixed",
