@@ -237,10 +237,6 @@ def test_no_kernel_takes_words(tmp_path):
         ({"model_vocab": {"[UNK]": 0, "a" * 70000: 1}}, "more than 65,535"),
         ({"normalizer": {**normalizer(), "novel": 1}}, "normalizer.novel"),
         ({"normalizer": normalizer(lowercase=None)}, "normalizer.lowercase: None stands where true or false"),
-        (
-            {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}},
-            "ByteLevel in front",
-        ),
         ({"pre_tokenizer": {**BERT, "novel": 1}}, "pre_tokenizer.novel"),
         (
             {"decoder": {"type": "BPEDecoder", "suffix": ""}},
