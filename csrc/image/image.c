@@ -32,7 +32,8 @@ static void measure(const st_image_header *h, uint64_t *sizes)
     sizes[ST_IMAGE_ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
     sizes[ST_IMAGE_LONGS] = (h->long_mask + 1) * sizeof(uint64_t);
     sizes[ST_IMAGE_CUTS] = sizeof(st_cut_tables);
-    sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* the sizes of these three do not follow from counts */
+    sizes[ST_IMAGE_MACHINE] = h->sections[ST_IMAGE_MACHINE].size;
+    sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* the sizes of these and that do not follow from counts */
     sizes[ST_IMAGE_OWN] = h->sections[ST_IMAGE_OWN].size;
     sizes[ST_IMAGE_MORE] = h->sections[ST_IMAGE_MORE].size;
 }
@@ -72,7 +73,7 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
     const void *all[ST_IMAGE_SECTIONS] = {v->bytes,         v->starts,        v->ids,  v->sorted_ids,       v->by_id,
                                           v->left,          v->right,         v->pairs.dense, v->pairs.slots,
                                           v->pieces.entries, v->pieces.more.data, v->longs.slots, v->own,
-                                          NULL};
+                                          NULL,             NULL};
     memcpy(data, all, sizeof all);
 }
 
@@ -95,7 +96,7 @@ static st_status enter_whole_tokens(const st_vocab *v, const st_image_header *h,
     return ST_OK;
 }
 
-st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
+static st_status write_image(st_vocab *v, int whole_tokens, const st_bytes *machine, st_bytes *out)
 {
     st_image_header h;
     uint64_t sizes[ST_IMAGE_SECTIONS];
@@ -106,6 +107,8 @@ st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
         return ST_NO_MEMORY;
     describe(v, &h, data);
     data[ST_IMAGE_CUTS] = cuts->tables;
+    data[ST_IMAGE_MACHINE] = machine->data;
+    h.sections[ST_IMAGE_MACHINE].size = machine->size;
     measure(&h, sizes);
     h.size = lay_out(h.sections, sizes);
     ST_TRY(st_bytes_reserve(out, (size_t)h.size));
@@ -123,6 +126,16 @@ st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
     return ST_OK;
 }
 
+st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
+{
+    st_bytes machine = {NULL, 0, 0};
+    st_status status = v->model->save_machine ? v->model->save_machine(v, &machine) : ST_OK;
+    if (!status)
+        status = write_image(v, whole_tokens, &machine, out);
+    st_bytes_free(&machine);
+    return status;
+}
+
 /* ---- opening ---- */
 
 static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
@@ -137,7 +150,7 @@ static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
         h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX || h->model[ST_MODEL_NAME - 1])
         return 0;
     measure(h, sizes);
-    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n || sizes[ST_IMAGE_OWN] > n)
+    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n || sizes[ST_IMAGE_OWN] > n || sizes[ST_IMAGE_MACHINE] > n)
         return 0;
     return lay_out(places, sizes) == n && !memcmp(places, h->sections, sizeof places);
 }
@@ -213,7 +226,12 @@ static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *
     const st_status status = st_vocab_complete(v, &bad);
     if (status)
         return is_foreign && status != ST_NO_MEMORY ? ST_BAD_IMAGE : status;
-    return answers(v) ? st_vocab_set_cuts(v, cuts) : ST_BAD_IMAGE;
+    if (!answers(v))
+        return ST_BAD_IMAGE;
+    const st_image_place *machine = &h->sections[ST_IMAGE_MACHINE];
+    if (!is_foreign && machine->size && v->model->open_machine)
+        ST_TRY(v->model->open_machine(v, image + machine->start, (size_t)machine->size));
+    return st_vocab_set_cuts(v, cuts);
 }
 
 static st_status open_image(const uint8_t *image, size_t n, st_find_model *models, int is_foreign, st_vocab **vocab)

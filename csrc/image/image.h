@@ -11,7 +11,7 @@
 
 #include "cut/cuts.h"
 
-#define ST_IMAGE_VERSION 8
+#define ST_IMAGE_VERSION 9
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {
@@ -29,6 +29,7 @@ enum st_image_section {
     ST_IMAGE_LONGS,
     ST_IMAGE_OWN, /* what the model keeps */
     ST_IMAGE_CUTS,
+    ST_IMAGE_MACHINE, /* what the model builds of them; left out where the image may come from anybody */
     ST_IMAGE_SECTIONS
 };
 

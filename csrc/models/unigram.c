@@ -120,7 +120,8 @@ static const st_model_seams seams = {has_seams, st_noted_begin, st_noted_mend, s
 #define FUNCTIONS \
     .holds = ST_HOLD_WHOLE, .accepts = has_scores, .release = release, \
     .words = divide_words, .whole = divide, .reference = divide_reference, .keeps = keeps, .push = push, \
-    .finish = finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts
+    .finish = finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts, .save_machine = st_pieces_save, \
+    .open_machine = st_pieces_open
 
 const st_model st_model_unigram = {.name = "unigram", .scratch = sizeof(st_unigram_scratch), FUNCTIONS};
 

@@ -314,3 +314,61 @@ uint32_t st_pieces_find(const st_pieces *pieces, const uint8_t *text, size_t n)
     }
     return token;
 }
+
+/* ---- as bytes ---- */
+
+/* In front of the cells, and the order behind these. */
+typedef struct saved {
+    uint64_t count;
+    double largest;
+    uint32_t root, texts, unknown_last, all_bytes, by_words;
+    uint32_t unused[7]; /* 64 bytes in all */
+} saved;
+
+st_status st_pieces_save(st_vocab *vocab, st_bytes *out)
+{
+    const st_pieces *p = st_vocab_pieces(vocab);
+    if (!p)
+        return ST_NO_MEMORY;
+    const saved head = {p->count,           p->largest, p->root, p->texts, (uint32_t)p->unknown_last, (uint32_t)p->all_bytes,
+                        (uint32_t)p->by_words, {0}};
+    ST_TRY(st_bytes_append(out, (const uint8_t *)&head, sizeof head));
+    ST_TRY(st_bytes_append(out, (const uint8_t *)p->cells, p->count * sizeof *p->cells));
+    return st_bytes_append(out, (const uint8_t *)p->order, p->texts * sizeof *p->order);
+}
+
+static void release_opened(st_attached *attached)
+{
+    st_free(attached); /* its first member */
+}
+
+st_status st_pieces_open(st_vocab *vocab, const uint8_t *data, size_t n)
+{
+    saved head;
+    if (n < sizeof head)
+        return ST_BAD_IMAGE;
+    memcpy(&head, data, sizeof head);
+    const size_t cells = (n - sizeof head) / sizeof(st_piece_cell);
+    if (head.count > cells || head.count % BLOCK || head.root >= head.count || head.texts > vocab->count ||
+        n != sizeof head + (size_t)head.count * sizeof(st_piece_cell) + head.texts * sizeof(uint32_t))
+        return ST_BAD_IMAGE;
+    st_pieces *p = st_calloc(1, sizeof *p);
+    if (!p)
+        return ST_NO_MEMORY;
+    p->attached.release = release_opened;
+    p->count = (size_t)head.count;
+    p->largest = head.largest;
+    p->root = head.root;
+    p->texts = head.texts;
+    p->unknown_last = (int)head.unknown_last;
+    p->all_bytes = (int)head.all_bytes;
+    p->by_words = (int)head.by_words;
+    p->cells = (st_piece_cell *)(uintptr_t)(data + sizeof head); /* never written to */
+    p->order = (uint32_t *)(uintptr_t)(data + sizeof head + p->count * sizeof *p->cells);
+    if (vocab->machine) { /* it is there already */
+        st_free(p);
+        return ST_OK;
+    }
+    vocab->machine = &p->attached; /* no other thread has the vocabulary yet */
+    return ST_OK;
+}

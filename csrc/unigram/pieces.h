@@ -30,6 +30,10 @@ typedef struct st_pieces {
 /* The tree of a vocabulary: all tokens but silent ones. Built on the first call; NULL when memory is short. Any thread may call. */
 const st_pieces *st_vocab_pieces(st_vocab *vocab);
 
+/* The tree as bytes, and from bytes that stay where they are (vocab/model.h). */
+st_status st_pieces_save(st_vocab *vocab, st_bytes *out);
+st_status st_pieces_open(st_vocab *vocab, const uint8_t *data, size_t n);
+
 /* The cell of the child by `byte` of a cell with that base; NULL: there is none. */
 static inline const st_piece_cell *st_pieces_step(const st_pieces *pieces, uint32_t base, uint8_t byte)
 {

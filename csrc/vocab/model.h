@@ -95,6 +95,11 @@ typedef struct st_model {
     st_status (*spell)(const struct st_vocab *vocab, st_ids *ids, size_t from);
 
     const st_model_seams *seams; /* NULL: there are none */
+
+    /* What the model builds of a vocabulary at its first text, as bytes for an image; and the same from such bytes, aligned to 64, which
+     * stay where they are: ST_BAD_IMAGE where they have another size. Both or none. */
+    st_status (*save_machine)(struct st_vocab *vocab, st_bytes *out);
+    st_status (*open_machine)(struct st_vocab *vocab, const uint8_t *data, size_t n);
 } st_model;
 
 /* The model of that name; NULL: there is none. */

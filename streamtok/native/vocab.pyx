@@ -203,7 +203,10 @@ cdef class Vocab:
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
         byte, and (start, size) of each section in bytes, by the names of image/image.h."""
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
-        names = ("bytes", "starts", "ids", "sorted_ids", "by_id", "left", "right", "dense", "slots", "entries", "more", "longs", "own", "cuts")
+        names = (
+            "bytes", "starts", "ids", "sorted_ids", "by_id", "left", "right", "dense", "slots", "entries", "more", "longs", "own", "cuts",
+            "machine",
+        )
         numbers = {
             "count": h.count, "unreachable": h.unreachable, "monotone": h.monotone, "identity": h.identity,
             "dense_side": h.dense_side, "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,

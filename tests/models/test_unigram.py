@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from streamtok import Encoding, VocabularyError, train
 from streamtok.native.job import cuts
+from streamtok.native.vocab import Vocab
 
 MARK = "▁"
 LETTERS = "abcd▁"
@@ -434,3 +435,18 @@ def test_a_model_that_is_no_file_of_tokenizers_is_not_saved_as_one(tmp_path):
     enc = opened(tmp_path, data)
     with pytest.raises(ValueError, match="Unigram of SentencePiece"):
         train.save(enc, tmp_path / "tokenizer.json")
+
+
+@pytest.mark.parametrize("of_words", [False, True])
+def test_an_image_holds_the_tree(tmp_path, monkeypatch, of_words):
+    """The first text of a model from the cache builds nothing, and ids are the same; as an image of an image is."""
+    monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
+    data, text = drifting(random.Random(3)) if of_words else (by_hand(random.Random(4))[0], "q ab qab " * 50)
+    made = opened(tmp_path, data, cache=True)
+    again = Encoding.from_file(tmp_path / "model.any")
+    image = again._vocab.to_image()
+    _, _, places = Vocab.image_header(image)
+    assert places["machine"][1] > 64 and image == made._vocab.to_image()
+    assert again.encode(text, disallowed_special=()) == made.encode(text, disallowed_special=())
+    monkeypatch.setenv("STREAMTOK_TABLES", "package")
+    assert again.encode(text, disallowed_special=()) == opened(tmp_path, data).encode(text, disallowed_special=())
