@@ -150,7 +150,9 @@ static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
         h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX || h->model[ST_MODEL_NAME - 1])
         return 0;
     measure(h, sizes);
-    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n || sizes[ST_IMAGE_OWN] > n || sizes[ST_IMAGE_MACHINE] > n)
+    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n || sizes[ST_IMAGE_OWN] > n)
+        return 0;
+    if (sizes[ST_IMAGE_MACHINE] > n)
         return 0;
     return lay_out(places, sizes) == n && !memcmp(places, h->sections, sizeof places);
 }
