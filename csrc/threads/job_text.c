@@ -2,7 +2,7 @@
 
 #include "base/interrupt.h"
 #include "base/utf8.h"
-#include "text/str_to_utf8.h"
+#include "text/str_exact.h"
 
 /* Characters converted at a time: 32 to 128 KB of UTF-8, which stay in the second-level cache while they are encoded. */
 #define STRETCH ((size_t)1 << 15)
@@ -16,9 +16,13 @@ static st_status convert(const st_job_text *s, st_bytes *buffer)
 {
     buffer->size = 0;
     ST_TRY(st_bytes_reserve(buffer, ST_CODE_POINTS_ROOM(s->n)));
-    const size_t size = st_code_points(s->text, s->n, s->width, buffer->data);
-    if (size == ST_NOT_CONVERTED)
-        return ST_INVALID_UTF8;
+    size_t size = st_code_points(s->text, s->n, s->width, buffer->data);
+    if (size == ST_NOT_CONVERTED) { /* a surrogate, or a tier without this stage */
+        size = st_code_points_size(s->text, s->n, s->width);
+        if (size == ST_NOT_CONVERTED)
+            return ST_INVALID_UTF8;
+        st_code_points_put(s->text, s->n, s->width, buffer->data);
+    }
     buffer->size = size;
     return ST_OK;
 }
