@@ -221,9 +221,11 @@ def renumbered(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str)
     """The same with the ids that the reference gives them, which does not read those of the file. UserWarning: some are
     others. Arguments as check_added() has them."""
     ids: dict[str, int] = {}
-    for token in added:
-        known = find(token.content)
-        ids.setdefault(token.content, max([tokens, *(1 + one for one in ids.values())]) if known is None else known)
+    free = tokens
+    for name in dict.fromkeys(token.content for token in added):
+        known = find(name)
+        ids[name] = free if known is None else known
+        free += known is None
     moved = [token for token in added if ids[token.content] != token.id]
     if moved:
         first = moved[0]
