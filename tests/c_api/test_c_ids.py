@@ -96,7 +96,7 @@ def test_sessions_append_and_go_back(both):
     encoding, model = both
     coder, rng = Coder(model, ALLOW), random.Random(5)
     session, text, marks = Session(coder), "", []
-    for part in some_texts(encoding, 5, 40):
+    for part in some_texts(encoding, 5, 20):
         part = part[:60]
         if not has_ids(encoding, text + part):
             continue

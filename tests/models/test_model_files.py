@@ -181,30 +181,6 @@ def test_ids_of_added_tokens_are_those_of_the_reference(tmp_path):
     assert both.enc.get_vocab() == both.reference.get_vocab(with_added_tokens=True)
 
 
-@pytest.mark.filterwarnings("ignore:.*tokenizers gives it:UserWarning")
-def test_ids_of_random_added_tokens_are_those_of_the_reference(tmp_path):
-    """Some are in the vocabulary, one perhaps with a higher id than there are tokens, behind new ones or in front."""
-    rng, loaded = random.Random(7), 0
-    for _ in range(60):
-        made = record()
-        vocab = made["model"]["vocab"]
-        gap = rng.choice([0, 0, 1, 7])
-        vocab["qqq"] = len(vocab) + gap
-        known = rng.sample(sorted(name for name in vocab if name.isascii()), 2)
-        names = rng.sample(["qqq", "<x>", "<y>", "<z>", *known], rng.randrange(1, 6))
-        made = added(made, *dict.fromkeys(names), special=True)
-        for token in made["added_tokens"]:
-            token["id"] = rng.randrange(600)
-        try:
-            both = Both.of(tmp_path, made)
-        except VocabularyError as error:
-            assert gap and "whose ids have gaps" in str(error)
-            continue
-        loaded += 1
-        assert both.enc.get_vocab() == both.reference.get_vocab(with_added_tokens=True), names
-    assert loaded > 30
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [

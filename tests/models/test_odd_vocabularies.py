@@ -13,7 +13,7 @@ import pytest
 from small_models import LLAMA3, Both, added, record, refusal, split_by, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from streamtok import Encoding
+from streamtok import Encoding, VocabularyError
 from streamtok.gpu._fits import family_or_reason
 from streamtok.train import save
 
@@ -269,6 +269,30 @@ def test_ids_of_new_added_tokens_follow_on_the_number_of_tokens(tmp_path):
     names = {"Ġqqq": size + 9, "<x>": size + 1, "<y>": size + 2}
     made["added_tokens"] = [{"id": number, "content": name, **base} for name, number in names.items()]
     Both.of(tmp_path, made).check(["<x><y>", "Ġqqq<y>", " qqq"])
+
+
+@pytest.mark.filterwarnings("ignore:.*tokenizers gives it:UserWarning")
+def test_ids_of_random_added_tokens_are_those_of_the_reference(tmp_path):
+    """Some are in the vocabulary, one perhaps with a higher id than there are tokens, behind new ones or in front."""
+    rng, loaded = random.Random(7), 0
+    for _ in range(60):
+        made = record()
+        vocab = made["model"]["vocab"]
+        gap = rng.choice([0, 0, 1, 7])
+        vocab["qqq"] = len(vocab) + gap
+        known = rng.sample(sorted(name for name in vocab if name.isascii()), 2)
+        names = rng.sample(["qqq", "<x>", "<y>", "<z>", *known], rng.randrange(1, 6))
+        made = added(made, *dict.fromkeys(names), special=True)
+        for token in made["added_tokens"]:
+            token["id"] = rng.randrange(600)
+        try:
+            both = Both.of(tmp_path, made)
+        except VocabularyError as error:
+            assert gap and "whose ids have gaps" in str(error)
+            continue
+        loaded += 1
+        assert both.enc.get_vocab() == both.reference.get_vocab(with_added_tokens=True), names
+    assert loaded > 30
 
 
 def test_a_prepend_of_no_text_is_refused(tmp_path):
