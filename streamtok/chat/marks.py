@@ -36,8 +36,7 @@ class Level(NamedTuple):
     """How texts are marked.
 
     words: fields of messages whose words a template may compare, so that these are not marked; None: words outside of
-    messages are, too. parts: texts are divided at strings of the template. ends: a part without text at an end has
-    marks, too.
+    messages are, too. parts: texts are divided at strings of the template. ends: a part without text has marks, too.
     """
 
     words: frozenset[str] | None
@@ -197,7 +196,9 @@ class _Marker:
         parts = [text] if self._parts is None else self._parts.split(text)
         for i, part in enumerate(parts):
             core = part.strip()
-            if i % 2 or (not core and not (self.level.ends and len(parts) > 1 and i in (0, len(parts) - 1))):
+            # With `ends` a part without text is marked, too: so a gap holds one string that the template divides at, and
+            # no name of a special token between two of them is taken for the template's.
+            if i % 2 or (not core and not (self.level.ends and len(parts) > 1)):
                 found[-1] += part
                 continue
             at = part.index(core) if core else len(part) * (i == 0)
