@@ -196,7 +196,7 @@ class _Marker:
         parts = [text] if self._parts is None else self._parts.split(text)
         for i, part in enumerate(parts):
             core = part.strip()
-            # With `ends` a part without text is marked, too: so a gap holds one string that the template divides at, and
+            # With `ends` a part without text is marked, too: a gap holds one string that the template divides at, and
             # no name of a special token between two of them is taken for the template's.
             if i % 2 or (not core and not (self.level.ends and len(parts) > 1)):
                 found[-1] += part
@@ -270,7 +270,7 @@ class _Marker:
         before = regions[-1] if regions else None
         facts = self.pieces[region.first]
         if before is not None and before.leaf == facts.leaf and before.last == region.first - 1:
-            if text[before.end : region.start] == (facts.before.strip() if bare else facts.before):
+            if _is_given(text[before.end : region.start], facts.before.strip() if bare else facts.before):
                 regions[-1] = before._replace(end=region.end, last=region.last)
                 return
         regions.append(region)
@@ -343,6 +343,19 @@ def _ends_kept(gap: str, less: str, trail: str, lead: str) -> tuple[int, int]:
         lead = _blank(lead[::-1])[::-1]
     kept = _kept(gap, less, trail, lead)
     return more + kept[0], fewer + kept[1]
+
+
+def _is_given(gap: str, given: str) -> bool:
+    """Whether what stands between two parts of a text is what its caller gave there: as it is, or in JSON, also in a
+    string of JSON and in a string of that."""
+    for _ in range(4):
+        if gap == given:
+            return True
+        plain = json.dumps(given, ensure_ascii=False)[1:-1]
+        if gap == plain:
+            return True
+        given = json.dumps(given)[1:-1]
+    return False
 
 
 def _blank(text: str) -> str:
