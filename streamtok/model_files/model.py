@@ -217,15 +217,22 @@ def vocabulary_of(
 # ==== Added tokens ====
 
 
-def renumbered(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str) -> tuple[AddedToken, ...]:
-    """The same with the ids that the reference gives them, which does not read those of the file. UserWarning: some are
-    others. Arguments as check_added() has them."""
+def _reference_ids(added: tuple[AddedToken, ...], find: Any, tokens: int) -> dict[str, int]:
+    """The id that the reference gives each added token: that of the token in the vocabulary with the same text, or the
+    next free one. Arguments as check_added() has them."""
     ids: dict[str, int] = {}
     free = tokens
     for name in dict.fromkeys(token.content for token in added):
         known = find(name)
         ids[name] = free if known is None else known
         free += known is None
+    return ids
+
+
+def renumbered(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str) -> tuple[AddedToken, ...]:
+    """The same with the ids that the reference gives them, which does not read those of the file. UserWarning: some are
+    others. Arguments as check_added() has them."""
+    ids = _reference_ids(added, find, tokens)
     moved = [token for token in added if ids[token.content] != token.id]
     if moved:
         first = moved[0]
@@ -237,8 +244,7 @@ def renumbered(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str)
 
 
 def check_added(added: tuple[AddedToken, ...], find: Any, name_of: Any, tokens: int, path: str) -> None:
-    """Raises VocabularyError unless the ids of added tokens are those that the reference gives them: that of the token
-    in the vocabulary with the same text, or the next free one.
+    """Raises VocabularyError unless the ids of added tokens are those that the reference gives them.
 
     Args:
         added: as the file has them.
@@ -247,28 +253,26 @@ def check_added(added: tuple[AddedToken, ...], find: Any, name_of: Any, tokens: 
         tokens: how many the vocabulary has.
         path: for errors.
     """
+    ids = _reference_ids(added, find, tokens)
     seen: set[str] = set()
-    free = tokens
     for i, token in enumerate(added):
         place = f"added_tokens[{i}]"
         if token.content in seen:
             raise VocabularyError(f"{place}: the added token {shown(token.content)} is there twice", path)
         seen.add(token.content)
-        known = find(token.content)
-        right = free if known is None else known
+        right = ids[token.content]
         if token.id != right:
             raise VocabularyError(
                 f"{place}: {shown(token.content)} has id {token.id} here, and tokenizers would give it {right}: "
                 "which of them the model was trained on is not certain",
                 path,
             )
-        if known is None and (other := name_of(right)) is not None:
+        if find(token.content) is None and (other := name_of(right)) is not None:
             raise VocabularyError(
                 f"{place}: the id of {shown(token.content)}, {right}, is that of {shown(other)} in the vocabulary, "
                 "too, whose ids have gaps: number its tokens from 0 on",
                 path,
             )
-        free += known is None
 
 
 def as_text(record: dict[str, Any]) -> str:
