@@ -97,29 +97,28 @@ def single(
 
     is_batch: whether the columns are of a batch of one. Unserved: `encoded`, or the original, has to do it.
     """
-    owner = tokenizer.__dict__
-    # The engine counts references to the backend, so none is held before.
-    engine = state.quick_engine(owner) if len(text) < limits.SHORT else state.engine(owner)
-    backend = owner["_tokenizer"]
     is_plain = padding_strategy is _NO_PADDING and truncation_strategy is _NO_TRUNCATION and return_tensors is None
-    is_set = backend.truncation or backend.padding or backend.encode_special_tokens or tokenizer.split_special_tokens
-    if not is_plain or is_set or type(add_special_tokens) is not bool:
+    if not is_plain or tokenizer.split_special_tokens or type(add_special_tokens) is not bool:
         raise Unserved(ONE_SHORT)
     for name in _MORE:
         if wanted.get(name):
             raise Unserved(ONE_SHORT)
+    owner = tokenizer.__dict__
+    # The engine counts references to the backend, so none is held before.
+    engine = state.quick_engine(owner) if len(text) < limits.SHORT else state.engine(owner)
+    backend = owner["_tokenizer"]
+    if backend.truncation or backend.padding or backend.encode_special_tokens:
+        raise Unserved(ONE_SHORT)
     layout, found = engine.layout(False, add_special_tokens), engine.encode_single(text)
     ids: list[int] = []
     types: list[int] = []
     for part in layout.parts:
         ids += found if part.token is None else (part.token,)
         types += [part.type_id] * (len(ids) - len(types))
-    names = tokenizer.model_input_names
-    with_types, with_attention = wanted.get("return_token_type_ids"), wanted.get("return_attention_mask")
     data: dict[str, Any] = {"input_ids": ids}
-    if "token_type_ids" in names if with_types is None else with_types:
+    if _is_wanted(tokenizer, "token_type_ids", wanted):
         data["token_type_ids"] = types
-    if "attention_mask" in names if with_attention is None else with_attention:
+    if _is_wanted(tokenizer, "attention_mask", wanted):
         data["attention_mask"] = [1] * len(ids)
     if is_batch:
         data = {name: [column] for name, column in data.items()}
@@ -190,13 +189,17 @@ def _is_pair(value: Any, is_split: bool) -> bool:
     return type(value) in (list, tuple)
 
 
+def _is_wanted(tokenizer: Any, name: str, wanted: dict[str, Any]) -> Any:
+    """Whether a column is asked for, by its option or by the model."""
+    asked = wanted.get(f"return_{name}")
+    return name in tokenizer.model_input_names if asked is None else asked
+
+
 def _columns(tokenizer: Any, engine: Engine, rows: Rows, as_arrays: bool, **wanted: Any) -> dict[str, Any]:
-    names = tokenizer.model_input_names
-    types, attention = wanted.get("return_token_type_ids"), wanted.get("return_attention_mask")
     data = {"input_ids": rows.ids(as_arrays)}
-    if "token_type_ids" in names if types is None else types:
+    if _is_wanted(tokenizer, "token_type_ids", wanted):
         data["token_type_ids"] = rows.type_ids(as_arrays)
-    if "attention_mask" in names if attention is None else attention:
+    if _is_wanted(tokenizer, "attention_mask", wanted):
         data["attention_mask"] = rows.attention_mask(as_arrays)
     if wanted.get("return_special_tokens_mask"):
         data["special_tokens_mask"] = rows.special_tokens_mask(as_arrays)

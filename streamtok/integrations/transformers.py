@@ -252,20 +252,24 @@ def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: d
     return state.served(serve, partial(reading, original, locked=True))
 
 
-def _single(tokenizer: Any, text: str, is_batch: bool, options: dict[str, Any]) -> Any:
-    """What a single text becomes where little is asked for; None: it has to take one of the other ways."""
+def _single(tokenizer: Any, original: Any, text: Any, is_batch: bool, options: dict[str, Any] | None) -> Any:
+    """What becomes of a single text that is not long; None: it has to take the way of all others.
+
+    Args:
+        original: what encodes it where it is short, and no simple one.
+        options: None: there are arguments without names.
+    """
+    if type(text) is not str or len(text) >= inputs.SINGLE:
+        return None
     state = _state_of(tokenizer)
-    if not inside().unserved and not _encodes_itself(tokenizer):
+    if options is not None and not inside().unserved and not _encodes_itself(tokenizer):
         with contextlib.suppress(Unserved):
             made = single(tokenizer, state, text, is_batch, **options)
             state.counts[""] += 1
             return made
-    return None
-
-
-def _short(tokenizer: Any, original: Any) -> Any:
-    """A single short text that is no simple one."""
-    _state_of(tokenizer).counts[inputs.ONE_SHORT] += 1
+    if len(text) >= inputs.SHORT:
+        return None
+    state.counts[inputs.ONE_SHORT] += 1
     return reading(original, locked=True)
 
 
@@ -274,14 +278,13 @@ class _InFront(Patched):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
         above = super()._encode_plus  # type: ignore[misc]
-        if type(text) is str and len(text) < inputs.SINGLE and not text_pair:
-            if not arguments and (made := _single(self, text, False, options)) is not None:
-                return made
-            if len(text) < inputs.SHORT:
-                return _short(self, partial(above, text, text_pair, *arguments, **options))
+        original = partial(above, text, text_pair, *arguments, **options)
+        named = None if arguments else options
+        if not text_pair and (made := _single(self, original, text, False, named)) is not None:
+            return made
         if arguments:
-            return reading(partial(above, text, text_pair, *arguments, **options), unserved=True, locked=True)
-        return _served(self, lambda: above(text, text_pair, **options), text, text_pair, options)
+            return reading(original, unserved=True, locked=True)
+        return _served(self, original, text, text_pair, options)
 
 
 class _Behind(PreTrainedTokenizerFast):  # type: ignore[misc]
@@ -290,13 +293,12 @@ class _Behind(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *arguments: Any, **options: Any) -> Any:
         above, texts = super()._batch_encode_plus, batch_text_or_text_pairs
-        if len(texts) == 1 and type(texts[0]) is str and len(texts[0]) < inputs.SINGLE:
-            if not arguments and (made := _single(self, texts[0], True, options)) is not None:
-                return made
-            if len(texts[0]) < inputs.SHORT:
-                return _short(self, partial(above, texts, *arguments, **options))
+        original = partial(above, texts, *arguments, **options)
+        named = None if arguments else options
+        if len(texts) == 1 and (made := _single(self, original, texts[0], True, named)) is not None:
+            return made
         if arguments or type(texts) not in (list, tuple):
-            return reading(partial(above, texts, *arguments, **options), unserved=True, locked=True)
+            return reading(original, unserved=True, locked=True)
         options.setdefault("split_special_tokens", False)
         return _served(self, lambda: above(texts, **options), texts, None, options)
 
