@@ -27,13 +27,13 @@ struct stk_coder {
 };
 
 /* What a call works with. */
-typedef struct stk_room {
+typedef struct stk_buffer {
     st_ids ids;
     int borrowed;
-} stk_room;
+} stk_buffer;
 
-stk_room stk_room_take(stk_coder *coder);
-void stk_room_give(stk_coder *coder, stk_room *room);
+stk_buffer stk_buffer_take(stk_coder *coder);
+void stk_buffer_give(stk_coder *coder, stk_buffer *buffer);
 
 stk_model *stk_model_keep(stk_model *model);
 stk_coder *stk_coder_keep(stk_coder *coder);

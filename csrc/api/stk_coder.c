@@ -24,7 +24,7 @@ static stk_status mark_names(const st_compiled *c, const stk_text *names, size_t
     return STK_OK;
 }
 
-/* refused: room for a mark of each name. */
+/* refused: memory for a mark of each name. */
 static stk_status choose(stk_coder *coder, const stk_options *o, uint8_t *refused)
 {
     const st_compiled *c = coder->model->compiled;
@@ -120,22 +120,22 @@ void stk_coder_free(stk_coder *coder)
 /* Ids whose memory is kept for the next call: those of a text of some hundred kilobytes. */
 #define KEPT_IDS ((size_t)1 << 16)
 
-stk_room stk_room_take(stk_coder *coder)
+stk_buffer stk_buffer_take(stk_coder *coder)
 {
-    stk_room room = {{0}, st_flag_raise(&coder->is_lent)};
-    if (room.borrowed) {
-        room.ids = coder->spare;
-        room.ids.size = 0;
+    stk_buffer buffer = {{0}, st_flag_raise(&coder->is_lent)};
+    if (buffer.borrowed) {
+        buffer.ids = coder->spare;
+        buffer.ids.size = 0;
     }
-    return room;
+    return buffer;
 }
 
-void stk_room_give(stk_coder *coder, stk_room *room)
+void stk_buffer_give(stk_coder *coder, stk_buffer *buffer)
 {
-    if (!room->borrowed || room->ids.capacity > KEPT_IDS)
-        st_ids_free(&room->ids);
-    if (room->borrowed) {
-        coder->spare = room->ids;
+    if (!buffer->borrowed || buffer->ids.capacity > KEPT_IDS)
+        st_ids_free(&buffer->ids);
+    if (buffer->borrowed) {
+        coder->spare = buffer->ids;
         st_flag_lower(&coder->is_lent);
     }
 }
@@ -204,16 +204,16 @@ stk_status stk_encode(stk_coder *coder, const char *text, size_t size, uint32_t 
         return STK_BAD_ARGUMENT;
     *count = 0;
     stk_fault_clear(fault);
-    stk_room room = stk_room_take(coder);
+    stk_buffer buffer = stk_buffer_take(coder);
     stk_encoder_begin(coder, &encoder);
-    st_status status = stk_add_prefix(coder, &room.ids);
+    st_status status = stk_add_prefix(coder, &buffer.ids);
     if (!status)
-        status = st_encoder_whole(&encoder, stk_text_of(text, size), size, 0, &room.ids, &error);
+        status = st_encoder_whole(&encoder, stk_text_of(text, size), size, 0, &buffer.ids, &error);
     st_encoder_free(&encoder);
     if (!status)
-        status = stk_add_suffix(coder, &room.ids);
-    const stk_status result = status ? stk_fault_of(status, &error, fault) : stk_put_ids(&room.ids, ids, capacity, count);
-    stk_room_give(coder, &room);
+        status = stk_add_suffix(coder, &buffer.ids);
+    const stk_status result = status ? stk_fault_of(status, &error, fault) : stk_put_ids(&buffer.ids, ids, capacity, count);
+    stk_buffer_give(coder, &buffer);
     return result;
 }
 
@@ -226,11 +226,11 @@ stk_status stk_count(stk_coder *coder, const char *text, size_t size, size_t *co
     *count = 0;
     stk_fault_clear(fault);
     size_t total = 0;
-    stk_room room = stk_room_take(coder);
+    stk_buffer buffer = stk_buffer_take(coder);
     stk_encoder_begin(coder, &encoder);
-    const st_status status = st_encoder_count(&encoder, stk_text_of(text, size), size, 0, &room.ids, &total, &error);
+    const st_status status = st_encoder_count(&encoder, stk_text_of(text, size), size, 0, &buffer.ids, &total, &error);
     st_encoder_free(&encoder);
-    stk_room_give(coder, &room);
+    stk_buffer_give(coder, &buffer);
     const st_compiled *c = coder->model->compiled;
     if (!status)
         *count = total + (coder->flags & STK_ADD_TEMPLATE ? c->prefix_count + c->suffix_count : 0);

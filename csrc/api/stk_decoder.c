@@ -9,16 +9,17 @@ static int is_skipped(const st_compiled *c, uint32_t flags, uint32_t id)
 }
 
 /* The ids that are decoded: all, or a copy without some. */
-static st_status choose_ids(const st_compiled *c, const uint32_t *ids, size_t count, uint32_t flags, st_ids *room, const uint32_t **chosen)
+static st_status choose_ids(const st_compiled *c, const uint32_t *ids, size_t count, uint32_t flags, st_ids *buffer,
+                            const uint32_t **chosen)
 {
     *chosen = ids;
-    room->size = count;
+    buffer->size = count;
     if (!(flags & STK_SKIP_SPECIAL) || !c->skipped_count || !count)
         return ST_OK;
-    room->size = 0;
-    ST_TRY(st_ids_reserve(room, count));
-    room->size = st_ids_without(ids, count, c->skipped, c->skipped_count, room->data);
-    *chosen = room->data;
+    buffer->size = 0;
+    ST_TRY(st_ids_reserve(buffer, count));
+    buffer->size = st_ids_without(ids, count, c->skipped, c->skipped_count, buffer->data);
+    *chosen = buffer->data;
     return ST_OK;
 }
 
@@ -81,7 +82,7 @@ stk_status stk_decode(stk_model *model, const uint32_t *ids, size_t count, uint3
                       stk_fault *fault)
 {
     st_bytes out = {0};
-    st_ids room = {0};
+    st_ids buffer = {0};
     const uint32_t *chosen;
     size_t bad = 0;
     if (!model || !size || (count && !ids) || (capacity && !text) || flags > (STK_SKIP_SPECIAL | STK_RAW_BYTES))
@@ -89,16 +90,16 @@ stk_status stk_decode(stk_model *model, const uint32_t *ids, size_t count, uint3
     *size = 0;
     stk_fault_clear(fault);
     const st_compiled *c = model->compiled;
-    st_status status = choose_ids(c, ids, count, flags, &room, &chosen);
-    if (!status && (bad = first_hidden(chosen, room.size)) < room.size)
+    st_status status = choose_ids(c, ids, count, flags, &buffer, &chosen);
+    if (!status && (bad = first_hidden(chosen, buffer.size)) < buffer.size)
         status = ST_UNKNOWN_TOKEN;
-    if (!status && room.size)
-        status = bytes_of(c, chosen, room.size, flags, &out, &bad);
+    if (!status && buffer.size)
+        status = bytes_of(c, chosen, buffer.size, flags, &out, &bad);
     if (status == ST_UNKNOWN_TOKEN)
         blame(fault, c, ids, bad, flags);
     const stk_status result = status ? stk_status_of(status) : put_text(out.data, out.size, text, capacity, size);
     st_bytes_free(&out);
-    st_ids_free(&room);
+    st_ids_free(&buffer);
     return result;
 }
 

@@ -279,28 +279,29 @@ stk_status stk_encode_offsets(stk_coder *coder, const char *text, size_t size, u
     if (!can_tell(c))
         return STK_UNSUPPORTED;
     tracing t = {.coder = coder, .c = c, .text = stk_text_of(text, size), .n = size};
-    const size_t prefix = coder->flags & STK_ADD_TEMPLATE ? c->prefix_count : 0, suffix = prefix || coder->flags & STK_ADD_TEMPLATE ? c->suffix_count : 0;
-    stk_room room = stk_room_take(coder);
+    const int adds = (coder->flags & STK_ADD_TEMPLATE) != 0;
+    const size_t prefix = adds ? c->prefix_count : 0, suffix = adds ? c->suffix_count : 0;
+    stk_buffer buffer = stk_buffer_take(coder);
     stk_encoder_begin(coder, &encoder);
     encoder.text.errors = ST_ERRORS_STRICT;
-    st_status status = st_encoder_whole(&encoder, t.text, size, 0, &room.ids, &error);
+    st_status status = st_encoder_whole(&encoder, t.text, size, 0, &buffer.ids, &error);
     st_encoder_free(&encoder);
     if (!status)
-        status = find(&t, &room.ids, prefix, suffix, offsets, capacity);
+        status = find(&t, &buffer.ids, prefix, suffix, offsets, capacity);
     if (!status) {
-        const st_ids made = room.ids;
-        room.ids = (st_ids){0};
-        status = stk_add_prefix(coder, &room.ids);
+        const st_ids made = buffer.ids;
+        buffer.ids = (st_ids){0};
+        status = stk_add_prefix(coder, &buffer.ids);
         if (!status)
-            status = st_ids_reserve(&room.ids, made.size);
+            status = st_ids_reserve(&buffer.ids, made.size);
         if (!status && made.size)
-            memcpy(room.ids.data + room.ids.size, made.data, made.size * sizeof *made.data);
-        room.ids.size += status ? 0 : made.size;
+            memcpy(buffer.ids.data + buffer.ids.size, made.data, made.size * sizeof *made.data);
+        buffer.ids.size += status ? 0 : made.size;
         if (!status)
-            status = stk_add_suffix(coder, &room.ids);
+            status = stk_add_suffix(coder, &buffer.ids);
         st_free(made.data);
     }
-    const stk_status result = status ? stk_fault_of(status, &error, fault) : stk_put_ids(&room.ids, ids, capacity, count);
-    stk_room_give(coder, &room);
+    const stk_status result = status ? stk_fault_of(status, &error, fault) : stk_put_ids(&buffer.ids, ids, capacity, count);
+    stk_buffer_give(coder, &buffer);
     return result;
 }

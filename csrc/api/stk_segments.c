@@ -216,12 +216,12 @@ stk_status stk_encode_segments(stk_coder *coder, const stk_segment *segments, si
             return STK_BAD_ARGUMENT;
     *count = 0;
     stk_fault_clear(fault);
-    stk_room room = stk_room_take(coder);
-    work w = {.coder = coder, .segments = segments, .count = segment_count, .ids = &room.ids};
+    stk_buffer buffer = stk_buffer_take(coder);
+    work w = {.coder = coder, .segments = segments, .count = segment_count, .ids = &buffer.ids};
     stk_status status = run(&w, starts, fault);
     if (!status)
-        status = stk_put_ids(&room.ids, ids, capacity, count);
+        status = stk_put_ids(&buffer.ids, ids, capacity, count);
     st_bytes_free(&w.sizes);
-    stk_room_give(coder, &room);
+    stk_buffer_give(coder, &buffer);
     return status;
 }

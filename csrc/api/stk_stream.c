@@ -165,7 +165,7 @@ struct stk_session {
     st_encoder end; /* for what comes if the text ends here */
     st_ids ids, made;
     mark **marks;
-    size_t mark_count, mark_room;
+    size_t mark_count, mark_capacity;
 };
 
 static void mark_free(mark *m)
@@ -226,7 +226,8 @@ static size_t put(stk_session *s, size_t first)
     return first + same;
 }
 
-/* Makes `from` the encoder behind the text, whose first `first` ids stay, and s->made, so far the ids up to `stable`, those that follow. */
+/* Makes `from` the encoder behind the text, and puts the old one in its place; the first `first` ids stay, and s->made, so far the ids up
+ * to `stable`, are those that follow. After an error all is as it was. */
 static stk_status renew(stk_session *s, size_t *keep, stk_fault *fault, st_encoder *from, size_t stable, uint64_t size, size_t first)
 {
     st_feed_error error;
@@ -240,8 +241,9 @@ static stk_status renew(stk_session *s, size_t *keep, stk_fault *fault, st_encod
     if (status)
         return stk_fault_of(status, &error, fault);
     *keep = put(s, first);
-    s->now.stable = stable;
-    s->now.size = size;
+    const st_encoder old = s->now.encoder;
+    s->now = (mark){*from, stable, size};
+    *from = old;
     return STK_OK;
 }
 
@@ -260,11 +262,6 @@ stk_status stk_session_append(stk_session *s, const char *text, size_t size, siz
     const size_t first = s->now.stable;
     const stk_status result = status ? stk_fault_of(status, &error, fault)
                                      : renew(s, keep, fault, &next, first + s->made.size, s->now.size + size, first);
-    if (!result) {
-        const st_encoder old = s->now.encoder;
-        s->now.encoder = next;
-        next = old;
-    }
     st_encoder_free(&next);
     return result;
 }
@@ -284,13 +281,13 @@ stk_status stk_session_mark(stk_session *s, size_t *number)
 {
     if (!s || !number)
         return STK_BAD_ARGUMENT;
-    if (s->mark_count == s->mark_room) {
-        const size_t room = 2 * s->mark_room + 8;
-        mark **marks = st_realloc(s->marks, room * sizeof *marks);
+    if (s->mark_count == s->mark_capacity) {
+        const size_t capacity = 2 * s->mark_capacity + 8;
+        mark **marks = st_realloc(s->marks, capacity * sizeof *marks);
         if (!marks)
             return STK_NO_MEMORY;
         s->marks = marks;
-        s->mark_room = room;
+        s->mark_capacity = capacity;
     }
     mark *made = st_calloc(1, sizeof *made);
     if (!made)
@@ -318,13 +315,8 @@ stk_status stk_session_rollback(stk_session *s, size_t number)
     stk_encoder_begin(s->coder, &back);
     const st_status status = st_encoder_copy(&back, &to->encoder);
     const stk_status result = status ? stk_status_of(status) : renew(s, &keep, NULL, &back, to->stable, to->size, to->stable);
-    if (!result) {
-        const st_encoder old = s->now.encoder;
-        s->now.encoder = back;
-        back = old;
-        while (s->mark_count > number + 1)
-            mark_free(s->marks[--s->mark_count]);
-    }
+    while (!result && s->mark_count > number + 1)
+        mark_free(s->marks[--s->mark_count]);
     st_encoder_free(&back);
     return result;
 }
