@@ -152,9 +152,10 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
             part, places = text[first:last], sources[first:last]
             if behind is not None:
                 part, again = behind.trace(part.decode(), start > 0 or first > 0)
+                known = np.array(again.tolist(), np.int64)
                 places = places[
-                    np.array(again.tolist(), np.int64).clip(max=len(places) - 1)
-                ]  # ends of pieces have none
+                    known.clip(max=len(places) - 1)
+                ]  # what stands behind the last piece has none of its own
             if behind is None or behind.behind is None:
                 yield None, part, character[places]
                 continue

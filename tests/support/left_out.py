@@ -17,11 +17,8 @@ def leave_out(
     reason: str,
 ) -> None:
     """Of the chosen items of one key the first is skipped, with their number as a reason; the others are deselected."""
-    groups: dict[Hashable, list[pytest.Item]] = {}
-    for item in chosen:
-        groups.setdefault(key(item), []).append(item)
     dropped: dict[pytest.Item, None] = {}
-    for first, *others in groups.values():
+    for first, *others in _grouped(chosen, key):
         number = f" ({1 + len(others)} tests)" if others else ""
         first.add_marker(pytest.mark.skip(reason=reason + number))
         dropped.update(dict.fromkeys(others))
@@ -30,20 +27,24 @@ def leave_out(
         config.hook.pytest_deselected(items=list(dropped))
 
 
+def _grouped(items: Iterable[pytest.Item], key: Callable[[pytest.Item], Hashable]) -> Iterable[list[pytest.Item]]:
+    groups: dict[Hashable, list[pytest.Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups.values()
+
+
 CASES = 2
 """Of each function of tests that a run of all tests draws: 2,450 of the 7,200 cases of November 2026."""
 
 
 def draw(config: pytest.Config, items: list[pytest.Item], seed: str) -> None:
     """Keep CASES of each function, by the seed: the same in each process, others in the next run."""
-    groups: dict[Hashable, list[pytest.Item]] = {}
-    for item in items:
-        groups.setdefault(function_of(item), []).append(item)
 
     def place(item: pytest.Item) -> bytes:
         return hashlib.sha256(f"{seed} {item.nodeid}".encode()).digest()
 
-    kept = {item for group in groups.values() for item in sorted(group, key=place)[:CASES]}
+    kept = {item for group in _grouped(items, function_of) for item in sorted(group, key=place)[:CASES]}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
