@@ -13,27 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import located_utf8_error, shortened
 from ..native.encode import Coder
 from .encoder import DocumentEncoder
 from .in_order import Emit, Prepare
 from .options import Device, Options
-from .parts import Parts
-from .readers import Chunk, DocumentReader, JsonReader, LineReader, TableReader, TarReader, TextReader
+from .parts import Parts, cut_parts
+from .readers import READERS, DocumentReader
+from .reading import Chunk
 from .sources import AnySource, Reader
 
 if TYPE_CHECKING:
     from .._protocols import Encoding
 
 Tick = Callable[["Documents", Reader], object]
-
-READERS: dict[str, type[DocumentReader]] = {
-    "text": TextReader,
-    "lines": LineReader,
-    "jsonl": JsonReader,
-    "table": TableReader,
-    "tar": TarReader,
-}
 
 
 class _Nothing(AnySource):
@@ -75,9 +67,8 @@ class Documents(DocumentEncoder):
 
     def begin(self, source: AnySource, *, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
         """Start on a source, from where an earlier run stood if it did."""
-        self.name, self.offset, self.line, self.is_open, self._uncut = source.label, offset, line, is_open, -1
-        self.kind, self.begins_file = self.options.kind_of(source), source.begins_file
-        self.place_of, self.nulls = source.place_of, source.nulls
+        self.stand(source, self.options.kind_of(source), offset, line)
+        self.is_open, self._uncut = is_open, -1
         if not offset:
             self.stream.reset()  # another reader may have left it where a document was cut
         if self.kind not in self._readers:
@@ -111,22 +102,20 @@ class Documents(DocumentEncoder):
             return
         if not parts.are_worth_it(source, reader, self.offset, threads):
             return
-        file, end = reader.raw.fileno(), source.size or 0
-        cut = parts.next_cut(file, self.offset)
-        if cut is None:
-            self._uncut = self.offset  # the reader goes on, until there is a cut again
-            return
-        cutter.forget_ahead()
-        while cut is not None:
-            explain = cutter.explain(_chunks_of(file, self.offset, chunk_size))
-            part = partial(parts.encode, self.name, file, self.offset, cut - self.offset)
+        began, file = self.offset, reader.raw.fileno()
+        for start, end in cut_parts(source, reader, began, parts.size, self.matchers, self.coder):
+            if start == began:
+                cutter.forget_ahead()
+            explain = self.explain(_chunks_of(file, start, chunk_size))
+            part = partial(parts.encode, self.name, file, start, end - start)
             self._checked(self.pipeline.submit, part, explain)
-            self.take(cut - self.offset)
-            reader.raw.seek(cut)
+            self.take(end - start)
             if tick is not None:
                 tick(self, reader)
-            cut = parts.next_cut(file, cut) if end - cut > 2 * parts.size else None
-        self.settle()  # while the file is open
+        if self.offset == began:
+            self._uncut = began  # the reader goes on, until there is a cut again
+        else:
+            self.settle()  # while the file is open
 
     def feed(self, chunk: Chunk) -> None:
         """Take the next bytes of the source.
@@ -147,22 +136,18 @@ class Documents(DocumentEncoder):
         try:
             step(*arguments)
         except ValueError as error:
-            located = self._located(error)
+            located = self.located(error)
             try:
                 self.pipeline.drain()  # text in front of it may be refused too: the first error is raised
             except ValueError as earlier:
-                located = self._located(earlier)
+                located = self.located(earlier)
             raise located from None
 
     def state(self, offset: int) -> bytes:
         """The state that the stream needs to go on from `offset` of the source."""
-        return self._reader.state(offset)
-
-    def _located(self, error: ValueError) -> ValueError:
-        where = shortened(self.name) if self.kind == "text" else self.place_of(self.line)
-        if isinstance(error, UnicodeDecodeError):
-            return located_utf8_error(error, f"in {where}")
-        return ValueError(f"{where}: {error}")
+        if self._reader.stands_at_cut:
+            self.enter_stream(offset)
+        return self.stream.getstate()
 
 
 def _chunks_of(file: int, at: int, chunk_size: int) -> Iterator[bytes]:

@@ -1,18 +1,20 @@
-"""What readers hand documents to: one stream, one pipeline that the ids leave through, one count."""
+"""Encodes the documents that readers take out of sources: one stream, one pipeline that the ids leave through."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._batch import encode_many_aside
+from .._batch import encode_array, encode_many_aside
 from .._device import DeviceCoder
 from ..errors import shown
+from ..native import job
+from ..native.encode import Coder
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .options import Device, Options
-from .passthrough import PassthroughWriter
+from .reading import Chunk, Explain, Reading
 
 if TYPE_CHECKING:
     from .._protocols import ArrayCoder, Encoding, SomeText, StreamOptions
@@ -26,27 +28,8 @@ _NO_IDS: Ids = np.empty(0, dtype=np.uint32)
 _DEVICE_THREADS = 4
 
 
-class DocumentEncoder:
-    """Encodes what a reader takes out of a source.
-
-    Attributes:
-        name, kind, nulls, place_of, begins_file: of the source that is being read, as AnySource has them.
-        offset: bytes of it that were taken.
-        line: lines, rows or members of it that ended before that.
-        is_open: whether a document has begun and not ended.
-        documents: ended, over all sources.
-        text_bytes: taken, over all sources.
-        passthrough: takes the passthrough columns; None where there are none.
-    """
-
-    name: str
-    kind: str
-    nulls: str
-    place_of: Callable[[int], str]
-    begins_file: bool
-    offset = line = documents = text_bytes = 0
-    is_open = False
-    passthrough: PassthroughWriter | None = None
+class DocumentEncoder(Reading):
+    """Encodes what a reader takes out of a source."""
 
     def __init__(
         self,
@@ -60,7 +43,7 @@ class DocumentEncoder:
     ) -> None:
         self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
         self.part = _PART if device is None else device.chunk
-        self.options = options
+        self.options, self.key, self.errors = options, options.key, options.errors
         specials: StreamOptions = {
             "allowed_special": options.allowed_special,
             "disallowed_special": options.disallowed_special,
@@ -79,23 +62,27 @@ class DocumentEncoder:
         self._end: Ends = np.array([len(self._eot)], np.uint64) if wants_ends else NO_ENDS
 
     @property
-    def key(self) -> str:
-        """The key of JSON lines that holds the text."""
-        return self.options.key
+    def takes_parts(self) -> bool:  # type: ignore[override]
+        """Whether several threads share the parts of a text. A template's ids come from the stream, with the first
+        chunk and at the end."""
+        return self.pipeline.num_threads > 1 and self.core.has_cuts and not any(self.template)
 
     @property
-    def errors(self) -> str:
-        """What to do with bytes that are not UTF-8."""
-        return self.options.errors
+    def begins_at_cut(self) -> bool:  # type: ignore[override]
+        """A run that is resumed inside a source has the text before in its stream."""
+        return self.offset == 0
 
-    def take(self, n: int) -> None:
-        """Count `n` bytes of the source as done: a resumed run does not read them again."""
-        self.offset += n
-        self.text_bytes += n
+    def feed_part(self, part: str | Chunk) -> None:
+        """Encode more of the document in the stream."""
+        self.pipeline.put(self.stream.feed(part))
+
+    def flush(self) -> None:
+        """What the stream holds ends."""
+        self.pipeline.put(self.stream.flush())
 
     def close_document(self) -> None:
         """The document in the stream ends."""
-        self.pipeline.put(self.stream.flush())
+        self.flush()
         self.count_document()
 
     def count_document(self) -> None:
@@ -104,6 +91,52 @@ class DocumentEncoder:
             self.pipeline.put(self._eot, self._end)
         self.documents += 1
         self.is_open = False
+
+    def cuts(self, data: Chunk) -> list[int]:
+        """Where the text may be cut, about self.part apart."""
+        return job.cuts(data, self.part, *self.matchers, self.core if isinstance(self.core, Coder) else None)
+
+    def encode_part(self, part: Any, explain: Explain) -> None:
+        """Encode a part of a text on a thread."""
+        self.pipeline.submit(lambda: Emission(self.coder.encode_array(part, *self.matchers)), explain)
+
+    def encode_certain(self, data: Chunk, explain: Explain) -> int:
+        """Encode text without a cut by all threads together, as far as its ids are certain: a token ends there."""
+        core = self.core
+        if self.coder is not core or not isinstance(core, Coder) or not job.has_loose_cuts(core):
+            return 0
+        cuts = job.cuts(data, len(data), *self.matchers, core, loose=True)
+        if not cuts:
+            return 0
+        part = memoryview(data)[: cuts[-1]]
+        try:
+            ids = encode_array(core, part, *self.matchers, self.pipeline.num_threads)
+        except ValueError:
+            explain()  # raises the error with the offset in the whole text
+            raise
+        count, size = job.certain_part(core, ids, part) or (0, 0)
+        if size:
+            self.pipeline.put(ids[:count])
+        return size
+
+    def enter_stream(self, offset: int) -> None:
+        """Bring the stream to a cut: it has counted the text so far, and holds nothing of it."""
+        self.stream.reset()
+        self.stream._pass_over(offset)
+
+    def explain(self, chunks: Iterable[Chunk], final: bool = False) -> Explain:
+        """What raises the error that a stream raises for these chunks, which begin at self.offset."""
+        name, offset = self.name, self.offset
+
+        def explain() -> None:
+            self.name, self.kind = name, "text"
+            self.enter_stream(offset)
+            for chunk in chunks:
+                self.stream.feed(chunk)
+            if final:
+                self.stream.flush()
+
+        return explain
 
     def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None:
         """Encode whole documents in one call, several times as fast as one by one; `lines` are their line numbers."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..native import job
 from ..native.encode import Coder
 from ..native.part import Part
 from .in_order import Block, Buffers, Emission, Idle
-from .sources import PathSource, Reader, SourceError
+from .sources import AnySource, PathSource, Reader, SourceError
 
 if TYPE_CHECKING:
     from .._protocols import NamePair
@@ -48,6 +49,24 @@ def next_cut(file: int, start: int, size: int, names: NamePair, by: Any) -> int 
     return None
 
 
+def cut_parts(
+    source: AnySource, reader: Reader, at: int, size: int, names: NamePair, by: Any
+) -> Iterator[tuple[int, int]]:
+    """(start, end) of parts of a large file from byte `at` on, up to where no more of them can be cut off; the reader
+    stands behind each. names, by: as for job.cuts."""
+    file, last = reader.raw.fileno(), (source.size or 0) - 2 * size
+    while at < last and (cut := next_cut(file, at, size, names, by)) is not None:
+        reader.raw.seek(cut)
+        yield at, cut
+        at = cut
+
+
+def is_divisible(source: AnySource, reader: Reader) -> bool:
+    """Whether any part of the file that is open can be read at any time."""
+    is_file = isinstance(source, PathSource) and source.is_local and source.size is not None
+    return is_file and reader.is_plain and disk.places_are_free
+
+
 def read_part(file: int, start: int, buffer: memoryview) -> None:
     """Fills the buffer with what is at byte `start` of an open file. Raises SourceError where the file ends before."""
     while buffer:
@@ -67,20 +86,16 @@ class Parts:
         self._texts = Buffers()
         self._idle = Idle()  # Part objects whose ids were written
 
-    def are_worth_it(self, source: object, reader: Reader, offset: int, num_threads: int) -> bool:
+    def are_worth_it(self, source: AnySource, reader: Reader, offset: int, num_threads: int) -> bool:
         """Whether the rest of a source is a plain file long enough for all threads. If so, its parts have the size that
         gives each thread enough of them."""
-        if not isinstance(source, PathSource) or not source.is_local or not reader.is_plain or source.size is None:
+        if sys.byteorder != "little" or not is_divisible(source, reader):
             return False
-        size = min((source.size - offset) // (_WORTH_IT * num_threads), _LARGEST * self._least)
-        if not disk.places_are_free or sys.byteorder != "little" or size < self._least:
+        size = min(((source.size or 0) - offset) // (_WORTH_IT * num_threads), _LARGEST * self._least)
+        if size < self._least:
             return False
         self.size = size
         return True
-
-    def next_cut(self, file: int, start: int) -> int | None:
-        """Where the part that begins at `start` may end; None where no such place is near."""
-        return next_cut(file, start, self.size, self._matchers, self._coder)
 
     def encode(self, name: str, file: int, start: int, size: int) -> Emission:
         """The ids of a part of the open file `file`, which has this name. Any thread may call it."""

@@ -8,24 +8,19 @@ an empty document. "jsonl": the string at `key` in the object on each line is on
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._batch import encode_array
-from ..native import job
-from ..native.encode import Coder
-from .encoder import DocumentEncoder
-from .in_order import Buffers, Emission
+from .in_order import Buffers
 from .json_lines import BLANK, LONG, Lines, pieces_at, record_at, record_of_line, text_in, text_of_line
+from .reading import Chunk, Reading
 from .sources import Reader
 
 if TYPE_CHECKING:
     from ..native.arrow import Column
     from ..native.texts import Texts
-
-Chunk = bytes | memoryview
 
 BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
 _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
@@ -35,10 +30,10 @@ class DocumentReader:
     """How the source that `run` reads becomes documents. One object serves all sources of a kind, one after the other.
 
     begin: a source begins, at run.offset. read: its next bytes. feed: take them. end: it ends, and with it the document
-    that it is in. state: what the stream needs to go on from `offset` of the source.
+    that it is in.
     """
 
-    def __init__(self, run: DocumentEncoder) -> None:
+    def __init__(self, run: Reading) -> None:
         self.run = run
 
     def begin(self) -> None:
@@ -53,9 +48,6 @@ class DocumentReader:
     def end(self) -> None:
         raise NotImplementedError
 
-    def state(self, offset: int) -> bytes:
-        return self.run.stream.getstate()
-
     @property
     def stands_at_cut(self) -> bool:
         """Whether the text behind run.offset encodes independently of what is in front of it, so that other threads may
@@ -65,31 +57,22 @@ class DocumentReader:
     def forget_ahead(self) -> None:
         """What was read behind run.offset is read again."""
 
-    def explain(self, chunks: Iterable[Chunk]) -> Callable[[], object]:
-        """What raises the error that a stream raises for these chunks, which begin at run.offset."""
-        raise NotImplementedError
-
 
 class TextReader(DocumentReader):
-    """A source is a document. On several threads it is encoded in slices, cut where the two sides encode independently.
-    The stream takes over where there is no such place for long, and where an earlier run left it with pending text."""
+    """A source is a document. Where its parts may be taken apart from each other, it is cut into slices, where the two
+    sides encode independently. The stream takes over where there is no such place for long, and where an earlier run
+    left it with pending text."""
 
-    def __init__(self, run: DocumentEncoder) -> None:
+    def __init__(self, run: Reading) -> None:
         super().__init__(run)
         self._buffers = Buffers()
 
     def begin(self) -> None:
-        # The ids of a template come from the stream, with the first chunk and at the end.
-        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts and not any(self.run.template)
-        self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
+        self._shares = self.run.takes_parts
+        self._apart = self.run.begins_at_cut  # whether the next text encodes independently of all text before
         self._tail: list[Chunk] = []  # chunks read, not taken yet: they lie behind the last cut
         # Memory in which the tail lies, and right behind it the chunk that was read last.
         self._whole: memoryview | None = None
-
-    def state(self, offset: int) -> bytes:
-        if self._shares and self._apart:
-            self._enter_stream(offset)
-        return super().state(offset)
 
     @property
     def stands_at_cut(self) -> bool:
@@ -97,11 +80,6 @@ class TextReader(DocumentReader):
 
     def forget_ahead(self) -> None:
         self._tail, self._whole = [], None
-
-    def _enter_stream(self, offset: int) -> None:
-        """Bring the stream to a cut: it has counted the text so far, and holds nothing of it."""
-        self.run.stream.reset()
-        self.run.stream._pass_over(offset)
 
     def read(self, reader: Reader, size: int) -> Chunk:
         """Behind the tail, so that both are one text: together no more than `size` bytes, which a device takes at once,
@@ -118,7 +96,7 @@ class TextReader(DocumentReader):
     def feed(self, chunk: Chunk) -> None:
         whole, self._whole = self._whole, None
         if not self._shares:
-            self.run.pipeline.put(self.run.stream.feed(chunk))
+            self.run.feed_part(chunk)
             self.run.take(len(chunk))
         elif self._apart:
             chunks = [*self._tail, chunk]
@@ -128,90 +106,51 @@ class TextReader(DocumentReader):
 
     def _feed_parts(self, chunks: list[Chunk], data: Chunk) -> None:
         """data: the chunks, joined."""
-        cuts = self._cuts(data)
-        if not cuts and len(data) > _MOST_HELD and self._feed_joined(chunks, data):
-            return
+        cuts = self.run.cuts(data)
         if not cuts and len(data) > _MOST_HELD:
-            self._enter_stream(self.run.offset)
-            for chunk in chunks:
-                self.run.pipeline.put(self.run.stream.feed(chunk))
-            self._apart, self._tail = False, []
-            self.run.take(len(data))
+            self._feed_uncut(chunks, data)
             return
-        explain = self.explain(chunks)
+        explain = self.run.explain(chunks)
         for a, b in itertools.pairwise([0, *cuts]):
-            self._submit(memoryview(data)[a:b], explain)
+            self.run.encode_part(memoryview(data)[a:b], explain)
             self.run.take(b - a)
         self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
 
-    def _feed_joined(self, chunks: list[Chunk], data: Chunk) -> bool:
-        """Takes what is certain of text without a cut, which all threads encode together. The rest is read as the
-        beginning of what follows: a token begins there. False: the stream has to take all of it."""
-        run, core = self.run, self.run.core
-        if run.coder is not core or not isinstance(core, Coder) or not job.has_loose_cuts(core):
-            return False
-        cuts = job.cuts(data, len(data), *run.matchers, core, loose=True)
-        if not cuts:
-            return False
-        part = memoryview(data)[: cuts[-1]]
-        try:
-            ids = encode_array(core, part, *run.matchers, run.pipeline.num_threads)
-        except ValueError:
-            self.explain(chunks)()  # raises the error with the offset in the whole text
-            raise
-        known = job.certain_part(core, ids, part)
-        if known is None:
-            return False
-        count, size = known
-        run.pipeline.put(ids[:count])
-        run.take(size)
-        self._tail = _behind(chunks, size)
-        return True
+    def _feed_uncut(self, chunks: list[Chunk], data: Chunk) -> None:
+        size = self.run.encode_certain(data, self.run.explain(chunks))
+        if size:
+            self.run.take(size)
+            self._tail = _behind(chunks, size)
+            return
+        self.run.enter_stream(self.run.offset)
+        for chunk in chunks:
+            self.run.feed_part(chunk)
+        self._apart, self._tail = False, []
+        self.run.take(len(data))
 
     def _leave_stream(self, chunk: Chunk) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
-        cuts = self._cuts(chunk)
+        cuts = self.run.cuts(chunk)
         end = cuts[0] if cuts else len(chunk)
         try:
-            self.run.pipeline.put(self.run.stream.feed(chunk[:end]))
+            self.run.feed_part(chunk[:end])
         except ValueError:
-            self.run.stream.feed(chunk)  # raises the error with the offset in the whole text, as with one thread
+            self.run.feed_part(chunk)  # raises the error with the offset in the whole text, as with one thread
             raise
+        if not cuts:
+            self.run.take(end)
+            return
+        self.run.flush()
         self.run.take(end)
-        if cuts:
-            self.run.pipeline.put(self.run.stream.flush())
-            self._apart = True
-            self._feed_parts([chunk[end:]], chunk[end:])
-
-    def _cuts(self, data: Chunk) -> list[int]:
-        allowed, disallowed = self.run.matchers
-        core = self.run.core
-        return job.cuts(data, self.run.part, allowed, disallowed, core if isinstance(core, Coder) else None)
-
-    def _submit(self, part: Chunk, explain: Callable[[], object]) -> None:
-        coder, matchers = self.run.coder, self.run.matchers
-        self.run.pipeline.submit(lambda: Emission(coder.encode_array(part, *matchers)), explain)
-
-    def explain(self, chunks: Iterable[Chunk], final: bool = False) -> Callable[[], object]:
-        run = self.run
-        name, offset = run.name, run.offset
-
-        def explain() -> None:
-            run.name, run.kind = name, "text"
-            self._enter_stream(offset)
-            for chunk in chunks:
-                self.run.stream.feed(chunk)
-            if final:
-                self.run.stream.flush()
-
-        return explain
+        self._apart = True
+        self._feed_parts([chunk[end:]], chunk[end:])
 
     def end(self) -> None:
-        if not self._shares or not self._apart:
+        if not self.stands_at_cut:
             self.run.close_document()
             return
         rest = b"".join(self._tail)
-        self._submit(rest, self.explain(self._tail, final=True))
+        self.run.encode_part(rest, self.run.explain(self._tail, final=True))
         self.run.take(len(rest))
         self._tail = []
         self.run.count_document()
@@ -246,7 +185,7 @@ class LineReader(DocumentReader):
         if b"\r" in text:
             lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
         if self.run.is_open and lines:
-            self.run.pipeline.put(self.run.stream.feed(lines.pop(0)))
+            self.run.feed_part(lines.pop(0))
             self.run.close_document()
             self.run.line += 1
         for at in range(0, len(lines), BATCH):
@@ -260,7 +199,7 @@ class LineReader(DocumentReader):
     def _feed_part(self, part: bytes) -> None:
         if part:
             self.run.is_open = True
-            self.run.pipeline.put(self.run.stream.feed(part))
+            self.run.feed_part(part)
             self.run.take(len(part))
 
     def end(self) -> None:
@@ -340,7 +279,7 @@ class JsonReader(DocumentReader):
         pieces = pieces_at(run.key, parts, run.errors, is_first=is_first, carried=carried)
         if pieces is not None:
             for piece in pieces:
-                run.pipeline.put(run.stream.feed(piece))
+                run.feed_part(piece)
             run.close_document()
             run.pass_objects([carried], [run.line])
         run.line += 1
@@ -349,10 +288,10 @@ class JsonReader(DocumentReader):
 # ==== Sources of rows ====
 
 
-IS_NULL = "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
+_IS_NULL = "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
 
 
-def kept_rows(found: Column, nulls: str) -> tuple[Texts, Any, Any]:
+def _kept_rows(found: Column, nulls: str) -> tuple[Texts, Any, Any]:
     """The rows of a column that are documents: texts, their sizes in bytes, and which rows these are (int64). With
     nulls="error" those in front of the first null: there are fewer than the column has, then."""
     texts, sizes, rows = found.texts, np.empty(found.rows, np.int64), np.arange(found.rows)
@@ -366,11 +305,6 @@ def kept_rows(found: Column, nulls: str) -> tuple[Texts, Any, Any]:
         return texts.part(0, first), sizes[:first], rows[:first]
     spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
     return texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], there
-
-
-def member_text(key: str, member: bytes, errors: str) -> str:
-    """The string at `key` of the JSON object that a member of an archive holds. Raises ValueError."""
-    return text_in(key, record_at(member.decode("utf-8", errors)))
 
 
 class _RowReader(DocumentReader):
@@ -390,10 +324,10 @@ class TableReader(_RowReader):
     """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
 
     def feed(self, batch: Any) -> None:
-        texts, sizes, there = kept_rows(batch.texts, self.run.nulls)
+        texts, sizes, there = _kept_rows(batch.texts, self.run.nulls)
         self._encode(texts, sizes, batch.row + there)
         if self.run.nulls == "error" and len(there) < batch.texts.rows:
-            raise ValueError(IS_NULL)
+            raise ValueError(_IS_NULL)
         self.run.line = batch.row
         if batch.passthrough is not None and self.run.passthrough is not None:
             self.run.passthrough.rows(
@@ -444,3 +378,12 @@ class TarReader(_RowReader):
         if not isinstance(record, dict):
             raise ValueError(f"the .json member holds a JSON {type(record).__name__}, an object is needed")
         return record
+
+
+READERS: dict[str, type[DocumentReader]] = {
+    "text": TextReader,
+    "lines": LineReader,
+    "jsonl": JsonReader,
+    "table": TableReader,
+    "tar": TarReader,
+}

@@ -42,6 +42,7 @@ class AnySource:
         begins_file: whether its first byte is the first of a file, where a byte order mark may stand.
         nulls: what a null in a table is: "error", "skip" or "empty".
         carry: names of passthrough columns.
+        has_rows: whether it gives rows or members, and not bytes.
     """
 
     name: str
@@ -49,6 +50,7 @@ class AnySource:
     begins_file = True
     nulls = "error"
     carry: tuple[str, ...] = ()
+    has_rows = False
 
     @property
     def size(self) -> int | None:

@@ -53,6 +53,8 @@ class TableSource(InFile):
         ValueError: row_groups is no range.
     """
 
+    has_rows = True
+
     def __init__(
         self,
         path: str | bytes | os.PathLike[str],

@@ -50,6 +50,8 @@ class TarSource(InFile):
             in the member is the document.
     """
 
+    has_rows = True
+
     def __init__(self, path: str | bytes | os.PathLike[str], column: str | None = None) -> None:
         super().__init__(path)
         if self._file.suffix == ".tgz":

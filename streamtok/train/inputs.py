@@ -18,17 +18,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..disk import places_are_free
-from ..errors import located_utf8_error, shortened, shown
-from ..files.json_lines import LONG, Lines, pieces_at, text_of_line
+from ..errors import shortened, shown
 from ..files.options import by_name, check_kind
-from ..files.parts import LARGEST_REST, next_cut, read_part
-from ..files.readers import IS_NULL, kept_rows, member_text
+from ..files.parts import LARGEST_REST, cut_parts, is_divisible, read_part
+from ..files.readers import READERS, DocumentReader
+from ..files.reading import Chunk, Explain, Reading
 from ..files.remote import is_url
 from ..files.sources import AnySource, PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
-from ..files.tables import Batch, TableSource
-from ..files.tars import TarSource
 from ..native import job
 from ..native.pattern import Pattern
 from ..native.text import mend_surrogates, to_utf8
@@ -148,25 +145,21 @@ def open_inputs(sources: Any) -> list[AnyInput]:
 
 def _open(source: Any) -> list[AnyInput]:
     if isinstance(source, AnySource):
-        return [_input_of(source)]
+        return [SourceInput(source)]
     if isinstance(source, (bytes, bytearray, memoryview)):
         return [TextsInput([source])]
     if hasattr(source, "read"):
         if isinstance(source, io.TextIOBase):
             name = shortened(str(getattr(source, "name", "the stream")))
             raise TypeError(f"{name} is open as text: open it in binary mode ('rb')")
-        return [FileInput(StreamSource(source))]
+        return [SourceInput(StreamSource(source))]
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a source of type {type(source).__name__}: give a path, an open binary file, or bytes")
     path = os.fsdecode(source)
     paths = matching(path)
     if not paths:
         raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
-    return [_input_of(by_name(PathSource(each))) for each in paths]
-
-
-def _input_of(source: AnySource) -> FileInput | RowsInput:
-    return RowsInput(source) if isinstance(source, (TableSource, TarSource)) else FileInput(source)
+    return [SourceInput(by_name(PathSource(each))) for each in paths]
 
 
 def matching(path: str) -> list[str]:
@@ -176,7 +169,7 @@ def matching(path: str) -> list[str]:
     return sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
 
 
-def _look_at(inputs: list[FileInput | RowsInput]) -> None:
+def _look_at(inputs: list[SourceInput]) -> None:
     """Raises the OSError of the first file that cannot be read, and says how many more there are."""
     failed: list[OSError] = []
     for each in inputs:
@@ -185,7 +178,7 @@ def _look_at(inputs: list[FileInput | RowsInput]) -> None:
         except OSError as error:
             failed.append(error)
         except ValueError as error:
-            if isinstance(each, RowsInput):
+            if each.source.has_rows:
                 raise
             # a NUL, which no path can hold
             raise ValueError(f"{_TEXTS}; {shown(each.name)} is no path: {error}") from None
@@ -208,7 +201,98 @@ def _for_no_path(reason: str, path: str) -> str:
     return f"{reason}; {_TEXTS}"
 
 
-class _SourceInput:
+class _Collector(Reading):
+    """Takes the documents of a source that is read to train on. `taken` has the stretches of what was read last. A
+    place in a table or an archive counts its rows."""
+
+    def __init__(self, source: AnySource, kind: str, index: int, start: Place, how: How, *, is_pipe: bool) -> None:
+        rows = start.offset if source.has_rows else 0
+        self.stand(source, kind, 0 if source.has_rows else start.offset, rows or start.line)
+        self.key, self.errors, self.part, self.takes_parts = how.key, how.errors, CHUNK, how.cuts is not None
+        self.taken: list[Stretch] = []
+        self.how, self._index, self._has_rows = how, index, source.has_rows
+        # A text that is not cut is taken as it comes; a run can be resumed only behind it, and behind a pipe.
+        self._is_whole = kind == "text" and not how.cuts
+        self._is_lost = self._is_whole or is_pipe
+        self._texts: list[Any] = []
+        self._held: bytearray | None = None  # what was fed of a document that has not ended
+        self._begin = self.offset  # of what is not in a stretch yet
+        self._summed, self._crc = self.offset, start.crc
+        self._read: list[memoryview] = []  # what is not summed yet
+
+    def step(self, documents: DocumentReader, chunk: Any) -> None:
+        """The reader takes what it has read, None at the end. Raises ValueError naming the place."""
+        self.taken = []
+        if self.how.sums and isinstance(chunk, (bytes, memoryview)):
+            if self.kind != "text" or self._held is not None:
+                self._sum(sum(map(len, self._read)))  # the next place lies in this chunk, or behind it
+            self._read.append(memoryview(chunk))
+        try:
+            documents.end() if chunk is None else documents.feed(chunk)
+        except ValueError as error:
+            raise self.located(error) from None
+
+    def last(self) -> Stretch:
+        """What ends the source."""
+        return self._stretch(Place(self._index + 1), True)
+
+    def take(self, n: int) -> None:
+        """As Reading.take. What was taken is a stretch, if no document is open."""
+        super().take(n)
+        if self._held is None:
+            self._sum(self.offset - self._summed)
+            offset = (self.line,) if self._has_rows else (self.offset, self.line, self._crc)
+            place = Place(self._index, *offset)
+            self.taken.append(self._stretch(None if self._is_lost else place, self.kind != "text"))
+
+    def _stretch(self, after: Place | None, ends: bool) -> Stretch:
+        texts, size, begin = self._texts, self.offset - self._begin, self._begin
+        self._texts, self._begin = [], self.offset
+        if self._has_rows:
+            name = self.place_of(self.line - 1) if len(texts) == 1 else self.name
+            return Stretch(texts, size, name, 0, after, ends)
+        return Stretch(texts, size, self.name, begin, after, ends)
+
+    def _sum(self, count: int) -> None:
+        """Add so many more bytes to the CRC-32."""
+        while count > 0 and self._read:
+            chunk = self._read.pop(0)
+            part, rest = chunk[:count], chunk[count:]
+            self._crc, count = zlib.crc32(part, self._crc), count - len(part)
+            self._summed += len(part)
+            if rest:
+                self._read.insert(0, rest)
+
+    def encode_batch(self, texts: Any, lines: Iterable[int]) -> None:
+        self._texts += texts if isinstance(texts, list) else map(memoryview, texts)
+
+    def feed_part(self, part: str | Chunk) -> None:
+        if self._is_whole:
+            self._texts.append(part)
+            return
+        self._held = bytearray() if self._held is None else self._held
+        self._held += mend_surrogates(part).encode() if isinstance(part, str) else part
+
+    def flush(self) -> None:
+        self._texts.append(memoryview(self._held or b""))
+        self._held = None
+
+    def close_document(self) -> None:
+        self.flush()
+        self.is_open = False
+
+    def cuts(self, data: Chunk) -> list[int]:
+        """One, near the end."""
+        return job.cuts(data, len(data), self.how.special, None, self.how.cuts)
+
+    def encode_part(self, part: Any, explain: Explain) -> None:
+        self._texts.append(part)
+
+    def count_document(self) -> None:
+        self.flush()  # an empty end
+
+
+class SourceInput:
     """A source of streamtok.files."""
 
     def __init__(self, source: AnySource) -> None:
@@ -228,188 +312,44 @@ class _SourceInput:
         """Bytes on the disk, None where that is not known."""
         return self.source.size
 
-
-class FileInput(_SourceInput):
-    """A file, a range of one, or an open binary stream."""
-
-    def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
-        """The stretches from `start` on, each with how far the file on the disk is read."""
-        kind = self.source.checked_kind(how.documents or documents_of(self.name))
-        with self.source.open(start.offset) as reader:
-            if kind == "text" and how.aside and how.cuts and reader.is_plain and self.is_regular and not how.sums:
-                for stretch in self._parts_aside(reader, index, start, how):
-                    yield stretch, reader.position()
-                    start = stretch.after or start
-            chunks = _chunks(reader)
-            if kind == "text":
-                found = self._parts(chunks, index, start, how)
-            else:
-                found = self._lines(chunks, index, start, how, kind)
-            for stretch in found:
-                # A pipe cannot be read again from a place inside it: the next run begins it anew.
-                within = stretch.after is not None and stretch.after.input == index
-                lost = within and self.fingerprint is None
-                yield stretch._replace(after=None) if lost else stretch, reader.position()
-            self.source.check_unchanged(reader)
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether any part of the file can be read at any time."""
-        source = self.source
-        return places_are_free and isinstance(source, PathSource) and source.is_local and source.size is not None
-
-    def _parts_aside(self, reader: Reader, index: int, start: Place, how: How) -> Iterator[Stretch]:
-        """Parts of a long text, up to where no more of them can be cut off; reading goes on there."""
-        at, end = start.offset, self.source.size or 0
-        file = _OpenFile(reader.raw.fileno(), self.name)
-        names, size = (how.special, None), _CHUNKS * CHUNK
-        while end - at > 2 * size and (cut := next_cut(file.fd, at, size, names, how.cuts)) is not None:
-            part = FilePart(file, at, cut - at)
-            reader.raw.seek(cut)
-            yield Stretch([part], cut - at, self.name, at, Place(index, cut), False)
-            at = cut
-
     def begins_as(self, place: Place) -> bool:
-        """Whether the file, up to this place inside it, is the one that was read when the place was noted."""
+        """Whether the file, up to this place inside it, is the one that was read when the place was noted. A table or
+        an archive that was changed is another one."""
+        if self.source.has_rows:
+            return False
         crc, left = 0, place.offset
         with self.source.open() as reader:
             while left and (chunk := reader.read(min(left, CHUNK))):
                 crc, left = zlib.crc32(chunk, crc), left - len(chunk)
         return not left and crc == place.crc
 
-    def _parts(self, chunks: Iterator[bytes], index: int, start: Place, how: How) -> Iterator[Stretch]:
-        held: list[bytes] = []
-        offset, crc = start.offset, start.crc
-        for chunk in chunks:
-            if not how.cuts:
-                yield Stretch([chunk], len(chunk), self.name, offset, None, False)
-                offset += len(chunk)
-                continue
-            # Cuts are looked for near the end of the last read, with a margin; without a cut, reading goes on.
-            data = held.pop() + chunk if held and len(held[-1]) < CHUNK else chunk
-            cuts = job.cuts(data, len(data), how.special, None, how.cuts)
-            if not cuts:
-                held.append(data)
-                continue
-            part = b"".join([*held, data[: cuts[-1]]]) if held else memoryview(data)[: cuts[-1]]
-            crc = zlib.crc32(part, crc) if how.sums else 0
-            yield Stretch([part], len(part), self.name, offset, Place(index, offset + len(part), 0, crc), False)
-            offset += len(part)
-            held = [data[cuts[-1] :]]
-        rest = b"".join(held)
-        yield Stretch([rest], len(rest), self.name, offset, Place(index + 1), True)
-
-    def _lines(self, chunks: Iterator[bytes], index: int, start: Place, how: How, kind: str) -> Iterator[Stretch]:
-        offset, line, crc = start.offset, start.line, start.crc
-        lines = Lines()
-        ahead = crc  # of all that was read
-        for chunk in chunks:
-            found = lines.feed(chunk)
-            if not found:
-                ahead = zlib.crc32(chunk, ahead) if how.sums else 0
-                continue
-            first, whole, size = found
-            if how.sums:
-                end = chunk.rindex(b"\n") + 1
-                crc = zlib.crc32(memoryview(chunk)[:end], ahead)
-                ahead = zlib.crc32(memoryview(chunk)[end:], crc)
-            count = 1 + len(whole)
-            texts = self._texts([first, *([each] for each in whole)], line, how, kind)
-            del chunk, found, first, whole
-            after = Place(index, offset + size, line + count, crc)
-            yield Stretch(texts, size, self.name, offset, after, True)
-            offset, line = offset + size, line + count
-        rest = lines.end()
-        size = sum(map(len, rest))
-        if kind == "lines":
-            texts = [b"".join(rest)] if rest else []  # a "\r" at its end is text: no "\n" came
-        else:
-            texts = self._texts([rest], line, how, kind)
-        yield Stretch(texts, size, self.name, offset, Place(index + 1), True)
-
-    def _texts(self, lines: list[list[bytes]], first: int, how: How, kind: str) -> list[Any]:
-        """Texts of lines, which are in the pieces that they came in."""
-        if kind == "lines":
-            return [b"".join(parts).removesuffix(b"\r") for parts in lines]
-        texts: list[Any] = []
-        for number, parts in enumerate(lines, first):
-            try:
-                text = _json_text(parts, number, how)
-            except UnicodeDecodeError as error:
-                raise located_utf8_error(error, f"in {shortened(self.name)}, line {number + 1}") from None
-            except ValueError as error:
-                raise ValueError(f"{shortened(self.name)}, line {number + 1}: {error}") from None
-            if text is not None:
-                texts.append(text)
-        return texts
-
-
-def _json_text(parts: list[bytes], number: int, how: How) -> str | memoryview | None:
-    """The text of a JSON line, as UTF-8 if it is too long to be held twice; None for a blank line."""
-    if sum(map(len, parts)) <= LONG:
-        return text_of_line(how.key, b"".join(parts), how.errors, is_first=number == 0)
-    pieces = pieces_at(how.key, parts, how.errors, is_first=number == 0)
-    if pieces is None:
-        return None
-    text = bytearray()
-    for piece in pieces:
-        text += mend_surrogates(piece).encode()
-    return memoryview(text)
-
-
-def _chunks(reader: Reader) -> Iterator[bytes]:
-    while chunk := reader.read(CHUNK):
-        yield chunk
-
-
-class RowsInput(_SourceInput):
-    """A table or an archive, whose rows or members are texts. An offset in it counts these."""
-
-    def begins_as(self, place: Place) -> bool:
-        """As FileInput.begins_as: a file that was changed is another one."""
-        return False
-
     def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
-        """As FileInput.stretches."""
-        self.source.adopt(how.column, how.key, how.nulls)
-        with self.source.open(0, start.offset) as opened:
-            reader: Any = opened
-            while batch := reader.read_batch():
-                texts, behind = self._texts(batch, how)
-                begin = size = 0
-                read = reader.position()
-                for at, text in enumerate(texts):
-                    size += len(text)
-                    if size >= CHUNK or at + 1 - begin == _MANY:
-                        after = Place(index, batch.row + at + 1) if how.nulls != "skip" else None
-                        yield Stretch(texts[begin : at + 1], size, self.name, batch.row + begin, after, True), read
-                        begin, size = at + 1, 0
-                done = Place(index, behind)
-                yield Stretch(texts[begin:], size, self.name, batch.row + begin, done, True), read
-            self.source.check_unchanged(opened)
-            yield Stretch([], 0, self.name, 0, Place(index + 1), True), reader.position()
+        """The stretches from `start` on, each with how far the file on the disk is read."""
+        source = self.source
+        source.adopt(how.column, how.key, how.nulls)
+        kind = source.checked_kind(how.documents or documents_of(self.name))
+        found = _Collector(source, kind, index, start, how, is_pipe=self.fingerprint is None)
+        documents = READERS[kind](found)
+        documents.begin()
+        with source.open(found.offset, found.line) as reader:
+            if kind == "text" and how.aside and how.cuts and not how.sums and is_divisible(source, reader):
+                yield from self._parts_aside(reader, found)
+            while chunk := documents.read(reader, CHUNK):
+                found.step(documents, chunk)
+                yield from ((stretch, reader.position()) for stretch in found.taken)
+            source.check_unchanged(reader)
+            found.step(documents, None)
+            yield from ((stretch, reader.position()) for stretch in [*found.taken, found.last()])
 
-    def _texts(self, batch: Any, how: How) -> tuple[list[Any], int]:
-        """The texts of a batch, and how many rows lie in front of what follows it."""
-        at = batch.row
-        try:
-            if isinstance(batch, Batch):
-                kept, _, rows = kept_rows(batch.texts, self.source.nulls)
-                if self.source.nulls == "error" and len(rows) < batch.texts.rows:
-                    at += len(rows)
-                    raise ValueError(IS_NULL)
-                return [memoryview(kept[i]) for i in range(len(kept))], batch.row + batch.texts.rows
-            texts: list[Any] = batch.texts
-            if batch.is_json:
-                texts = []
-                for member in batch.texts:
-                    texts.append(member_text(how.key, member, how.errors))
-                    at += 1
-            return texts, batch.row + len(texts)
-        except UnicodeDecodeError as error:
-            raise located_utf8_error(error, f"in {self.source.place_of(at)}") from None
-        except ValueError as error:
-            raise ValueError(f"{self.source.place_of(at)}: {error}") from None
+    def _parts_aside(self, reader: Reader, found: _Collector) -> Iterator[tuple[Stretch, int]]:
+        """Parts of a long text, up to where no more of them can be cut off; reading goes on there."""
+        file, how = _OpenFile(reader.raw.fileno(), self.name), found.how
+        names, size = (how.special, None), _CHUNKS * CHUNK
+        for at, end in cut_parts(self.source, reader, found.offset, size, names, how.cuts):
+            found.taken = []
+            found.encode_part(FilePart(file, at, end - at), found.explain(()))
+            found.take(end - at)
+            yield found.taken[0], reader.position()
 
 
 class TextsInput:
@@ -481,4 +421,4 @@ def _checked(text: Any, number: int) -> Any:
     raise TypeError(f"text {number} of the iterable is of type {type(text).__name__}: texts are str or bytes")
 
 
-AnyInput = FileInput | RowsInput | TextsInput
+AnyInput = SourceInput | TextsInput

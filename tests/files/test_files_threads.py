@@ -113,9 +113,9 @@ def test_threads_share_text_of_longest_match_without_cuts(seed, tmp_path, monkey
     tokens |= {"".join(rng.choices("abé", k=rng.randint(2, 9))).encode(): 400 + i for i in range(50)}
     tokens |= {b"a" * k: 500 + k for k in range(3, 30)}
     enc = streamtok.Encoding.longest_match("test", BYTES | tokens, special_tokens={"<|endoftext|>": 900, "ba<": 901})
-    feed_joined = readers.TextReader._feed_joined
+    encode_certain = encoder.DocumentEncoder.encode_certain
     monkeypatch.setattr(
-        readers.TextReader, "_feed_joined", lambda *given: joined.append(feed_joined(*given)) or joined[-1]
+        encoder.DocumentEncoder, "encode_certain", lambda *given: joined.append(encode_certain(*given)) or joined[-1]
     )
     for _ in range(25 if oracle.LONG else 10):
         parts = [

@@ -133,8 +133,7 @@ def test_pieces_end_in_no_pair_of_surrogates_and_hold_no_more_than_they_should(s
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_lines_among_short_ones(tmp_path, monkeypatch, threads):
     enc = streamtok.get_encoding("r50k_base")
-    for module in ("streamtok.files.readers", "streamtok.train.inputs"):
-        monkeypatch.setattr(f"{module}.LONG", 400)
+    monkeypatch.setattr("streamtok.files.readers.LONG", 400)
     monkeypatch.setattr(json_lines, "_LONG_STRING", 50)
     monkeypatch.setattr(json_lines, "_PIECE", 100)
     rng = random.Random(8)
@@ -171,8 +170,7 @@ def test_long_lines_among_short_ones(tmp_path, monkeypatch, threads):
     ],
 )
 def test_a_long_line_that_is_refused_is_named_in_few_words(tmp_path, monkeypatch, line, complaint):
-    for module in ("streamtok.files.readers", "streamtok.train.inputs"):
-        monkeypatch.setattr(f"{module}.LONG", 400)
+    monkeypatch.setattr("streamtok.files.readers.LONG", 400)
     monkeypatch.setattr(json_lines, "_LONG_STRING", 50)
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'{"text": "fine"}\n' + line + b"\n")
