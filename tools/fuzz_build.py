@@ -70,15 +70,16 @@ LIBFUZZER = Build(
 )
 
 
-def harness(name: str) -> str:
-    """For argparse: one of the names."""
-    if name not in HARNESSES:
-        raise argparse.ArgumentTypeError(f"there is no harness {name!r}; there are {', '.join(HARNESSES)}")
-    return name
+def arguments(doc: str, seconds: float, others: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The arguments of both tools. doc: the tool's docstring. seconds: the default time for each harness. others: names
+    that stand where one of a harness may."""
+    known = [*HARNESSES, *others]
 
+    def harness(name: str) -> str:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"there is no harness {name!r}; there are {', '.join(known)}")
+        return name
 
-def arguments(doc: str, seconds: float) -> argparse.ArgumentParser:
-    """The arguments of both tools. doc: the tool's docstring. seconds: the default time for each harness."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("harness", nargs="*", type=harness, help="which; all, if none is named")
     parser.add_argument("--seconds", type=float, default=seconds, help=f"time for each harness (default: {seconds:g})")
@@ -125,30 +126,47 @@ def works(cc: str, build: Build, folder: pathlib.Path) -> bool:
     return subprocess.run([folder / "probe", *arguments], capture_output=True).returncode == 0
 
 
+def run_compiler(command: list[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotBuild(done.stderr)
+
+
+def compile_sources(cc: str, build: Build, sources: Sequence[pathlib.Path], folder: pathlib.Path) -> list[str]:
+    """The object of each source in the folder; what is there is not compiled again."""
+    targets = [str(folder / f"{source.stem}.o") for source in sources]
+
+    def compile_one(source: pathlib.Path, target: str) -> None:
+        if not os.path.exists(target):
+            run_compiler([cc, *FLAGS, *build.compiling, "-c", str(source), "-o", target])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, sources, targets))
+    return targets
+
+
+def compile_program(cc: str, build: Build, source: pathlib.Path, program: pathlib.Path, folder: pathlib.Path) -> None:
+    """A program of one source and the core, whose objects stay in the folder."""
+    objects = compile_sources(cc, build, sorted(ROOT.glob("csrc/**/*.c")), folder)
+    own = compile_sources(cc, build, [source], folder)
+    run_compiler([cc, *build.linking, *own, *objects, "-pthread", "-o", str(program)])
+
+
 def compile_all(
     cc: str, build: Build, harnesses: list[str], folder: pathlib.Path, core: Sequence[str] = ()
 ) -> dict[str, pathlib.Path]:
     """Harness -> its program. Each source is compiled once. core: the objects of csrc/, where they are there."""
-    helpers = [*SHARED, *STREAMS, *(["driver"] if build.driver else [])]
-    own = [*helpers, *(f"fuzz_{name}" for name in harnesses)]
-    sources = [*(() if core else sorted(ROOT.glob("csrc/**/*.c"))), *(FUZZ / f"{name}.c" for name in own)]
-
-    def run(command: list[str]) -> None:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            raise CannotBuild(done.stderr)
-
-    def target(source: pathlib.Path) -> str:
-        return str(folder / f"{source.stem}.o")
+    objects = core or compile_sources(cc, build, sorted(ROOT.glob("csrc/**/*.c")), folder)
+    helpers = [*SHARED, *(["driver"] if build.driver else [])]
+    own = [*helpers, *STREAMS, *(f"fuzz_{name}" for name in harnesses)]
+    made = dict(zip(own, compile_sources(cc, build, [FUZZ / f"{name}.c" for name in own], folder)))
 
     def link(name: str) -> None:
-        common = [s for s in sources if not s.stem.startswith("fuzz_") and s.stem not in STREAMS]
-        streams = [FUZZ / f"{stem}.c" for stem in STREAMS] if name in ("feed", "state") else []
-        objects = [target(source) for source in [FUZZ / f"fuzz_{name}.c", *streams, *common]]
-        run([cc, *build.linking, *objects, *core, "-pthread", "-o", str(folder / f"fuzz_{name}")])
+        parts = [f"fuzz_{name}", *(STREAMS if name in ("feed", "state") else []), *helpers]
+        target = str(folder / f"fuzz_{name}")
+        run_compiler([cc, *build.linking, *(made[part] for part in parts), *objects, "-pthread", "-o", target])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda s: run([cc, *FLAGS, *build.compiling, "-c", str(s), "-o", target(s)]), sources))
         list(pool.map(link, harnesses))
     return {name: folder / f"fuzz_{name}" for name in harnesses}
 
