@@ -77,6 +77,26 @@ fn checked(status: c_int, fault: &Fault) -> Result<()> {
     }
 }
 
+/// Appends what a call writes, which says how much room it needs where there is too little. `least`: the room of the
+/// first call.
+fn grown<T>(
+    made: &mut Vec<T>,
+    least: usize,
+    mut call: impl FnMut(*mut T, usize, *mut usize, *mut Fault) -> c_int,
+) -> Result<()> {
+    let (mut fault, mut room, mut count) = (Fault::new(), least, 0);
+    let mut status = sys::MORE;
+    while status == sys::MORE {
+        made.reserve(room);
+        let place = made.spare_capacity_mut();
+        status = call(place.as_mut_ptr().cast(), place.len(), &mut count, &mut fault);
+        room = count;
+    }
+    checked(status, &fault)?;
+    unsafe { made.set_len(made.len() + count) };
+    Ok(())
+}
+
 /// What turns text into ids.
 pub trait Encoder: Send + Sync {
     fn encode(&self, text: &str) -> Result<Vec<u32>>;
@@ -179,58 +199,22 @@ impl Tokenizer {
 
     /// Appends the ids of a text to a vector, whose memory is used again.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
-        let (mut fault, start, mut count) = (Fault::new(), ids.len(), 0);
-        ids.reserve(text.len() / 3 + 8);
-        loop {
-            let room = ids.capacity() - start;
-            let status = unsafe {
-                let place = ids.as_mut_ptr().add(start);
-                sys::stk_encode(
-                    self.coder,
-                    text.as_ptr().cast(),
-                    text.len(),
-                    place,
-                    room,
-                    &mut count,
-                    &mut fault,
-                )
-            };
-            if status == sys::MORE {
-                ids.reserve(count);
-                continue;
-            }
-            checked(status, &fault)?;
-            unsafe { ids.set_len(start + count) };
-            return Ok(());
-        }
+        let (data, size) = (text.as_ptr().cast(), text.len());
+        grown(ids, size / 3 + 8, |place, room, count, fault| unsafe {
+            sys::stk_encode(self.coder, data, size, place, room, count, fault)
+        })
     }
 
     /// The ids, and of each the byte of the text where the character begins that it came from.
     pub fn encode_with_offsets(&self, text: &str) -> Result<(Vec<u32>, Vec<u64>)> {
-        let (mut fault, mut count, mut room) = (Fault::new(), 0, text.len() + 8);
-        loop {
-            let (mut ids, mut offsets) = (vec![0u32; room], vec![0u64; room]);
-            let status = unsafe {
-                sys::stk_encode_offsets(
-                    self.coder,
-                    text.as_ptr().cast(),
-                    text.len(),
-                    ids.as_mut_ptr(),
-                    offsets.as_mut_ptr(),
-                    room,
-                    &mut count,
-                    &mut fault,
-                )
-            };
-            if status == sys::MORE {
-                room = count;
-                continue;
-            }
-            checked(status, &fault)?;
-            ids.truncate(count);
-            offsets.truncate(count);
-            return Ok((ids, offsets));
-        }
+        let (data, size) = (text.as_ptr().cast(), text.len());
+        let (mut ids, mut offsets) = (Vec::new(), Vec::<u64>::new());
+        grown(&mut ids, size + 8, |place, room, count, fault| unsafe {
+            offsets.reserve(room);
+            sys::stk_encode_offsets(self.coder, data, size, place, offsets.as_mut_ptr(), room, count, fault)
+        })?;
+        unsafe { offsets.set_len(ids.len()) };
+        Ok((ids, offsets))
     }
 
     /// How many ids a text has.
@@ -287,28 +271,11 @@ impl Encoder for Tokenizer {
 
 impl Decoder for Tokenizer {
     fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String> {
-        let (mut fault, mut text, mut size) = (Fault::new(), Vec::<u8>::with_capacity(6 * ids.len() + 16), 0);
-        loop {
-            let status = unsafe {
-                sys::stk_decode(
-                    self.model,
-                    ids.as_ptr(),
-                    ids.len(),
-                    skip_special_tokens as u32,
-                    text.as_mut_ptr(),
-                    text.capacity(),
-                    &mut size,
-                    &mut fault,
-                )
-            };
-            if status == sys::MORE {
-                text.reserve(size);
-                continue;
-            }
-            checked(status, &fault)?;
-            unsafe { text.set_len(size) };
-            return Ok(stream::text_of(text));
-        }
+        let (mut text, flags) = (Vec::<u8>::new(), skip_special_tokens as u32);
+        grown(&mut text, 6 * ids.len() + 16, |place, room, size, fault| unsafe {
+            sys::stk_decode(self.model, ids.as_ptr(), ids.len(), flags, place, room, size, fault)
+        })?;
+        Ok(stream::text_of(text))
     }
 }
 
