@@ -14,7 +14,7 @@ from .errors import at_row
 from .native import interrupt
 from .native.cores import cores
 from .native.encode import Coder
-from .native.job import Job, has_carried_cuts
+from .native.job import Job
 from .native.lists import Lists, lists_over
 from .native.steps import Threads, after_all, within
 
@@ -96,11 +96,7 @@ def _job_for(
 ) -> Job | None:
     """A job whose work is done; None where one thread does it as well."""
     threads = threads_for(num_threads)
-    if (
-        threads == 1
-        or not isinstance(coder, Coder)
-        or (len(texts) == 1 and not coder.has_cuts and not has_carried_cuts(coder))
-    ):
+    if threads == 1 or not isinstance(coder, Coder) or (len(texts) == 1 and not coder.is_divisible):
         return None  # a custom pattern has no places to cut at, and its splitter holds the GIL
     job = Job(coder, texts, allowed, disallowed, threads, least, counts_only)
     if job.share_count < 2:

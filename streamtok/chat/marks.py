@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import ChatTemplateError
@@ -26,6 +26,9 @@ _RANGES = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10F
 
 _WORD = re.compile(r"[\w.\-]{0,256}\Z")
 """What a template may compare, as the name of a tool."""
+
+_DEPTH = 4
+"""Strings of JSON, one in the other, in which what stands between two parts of a text is looked for."""
 
 _UNMARKED = frozenset(("role", "type"))
 
@@ -270,7 +273,8 @@ class _Marker:
         before = regions[-1] if regions else None
         facts = self.pieces[region.first]
         if before is not None and before.leaf == facts.leaf and before.last == region.first - 1:
-            if _is_given(text[before.end : region.start], facts.before.strip() if bare else facts.before):
+            given = facts.before.strip() if bare else facts.before
+            if text[before.end : region.start] in _written(given, _DEPTH):  # what its caller gave there
                 regions[-1] = before._replace(end=region.end, last=region.last)
                 return
         regions.append(region)
@@ -345,17 +349,13 @@ def _ends_kept(gap: str, less: str, trail: str, lead: str) -> tuple[int, int]:
     return more + kept[0], fewer + kept[1]
 
 
-def _is_given(gap: str, given: str) -> bool:
-    """Whether what stands between two parts of a text is what its caller gave there: as it is, or in JSON, also in a
-    string of JSON and in a string of that."""
-    for _ in range(4):
-        if gap == given:
-            return True
-        plain = json.dumps(given, ensure_ascii=False)[1:-1]
-        if gap == plain:
-            return True
-        given = json.dumps(given)[1:-1]
-    return False
+def _written(text: str, depth: int) -> Iterator[str]:
+    """A text as it is, in JSON, in a string of JSON that is in JSON ..., so many times."""
+    yield text
+    for _ in range(depth):
+        yield json.dumps(text, ensure_ascii=False)[1:-1]
+        text = json.dumps(text)[1:-1]
+        yield text
 
 
 def _blank(text: str) -> str:
@@ -371,13 +371,13 @@ def _bared(gaps: list[str]) -> list[str]:
 def _kept(gap: str, less: str, trail: str, lead: str) -> tuple[int, int]:
     """How much of `trail` begins a gap, and of `lead` ends it, where without both it is `less`."""
     extra = len(gap) - len(less)
-    ends = {trail[:n] for n in range(len(trail) + 1)} | {json.dumps(trail)[1:-1]}  # as it is, or by tojson
+    ends = {trail[:n] for n in range(len(trail) + 1)}.union(_written(trail, 1))
     fits = {
         (len(end), extra - len(end))
         for end in ends
         if 0 <= extra - len(end) <= len(gap)
         and gap == end + less + (rest := gap[len(gap) - (extra - len(end)) :])
-        and (lead.endswith(rest) or rest == json.dumps(lead)[1:-1])
+        and (lead.endswith(rest) or rest in _written(lead, 1))
     }
     if len(fits) != 1:
         raise _unclear()

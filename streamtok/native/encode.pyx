@@ -12,6 +12,7 @@ from .csrc.normal cimport *
 from .csrc.split cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
+from .csrc.threads cimport st_has_carried_cuts
 from .csrc.vocab cimport st_vocab_spell
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_at_most, ids_expected, init_expected, list_of, recycle, reserve, trim
@@ -175,6 +176,13 @@ cdef class Coder:
         if self.normalizer is not None:
             return has_pattern and st_normalizer_has_cuts(&self.normalizer.normalizer)
         return has_pattern or self.vocab.vocab.unreachable == 0
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether several threads can share one text: it has cuts, or the model carries something over each cut."""
+        return self.has_cuts or bool(st_has_carried_cuts(
+            self.vocab.vocab, self.options.pattern, <st_engine>self.options.engine,
+            &self.normalizer.normalizer if self.normalizer is not None else NULL))
 
     cdef bint _borrow_ids(self, st_ids *ids) noexcept:
         """Memory for ids that an earlier call has left. One thread at a time gets it; the others get an empty buffer."""

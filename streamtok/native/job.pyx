@@ -195,12 +195,6 @@ def has_loose_cuts(Coder coder not None) -> bool:
                                   &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
 
 
-def has_carried_cuts(Coder coder not None) -> bool:
-    """Whether threads may share one text without names of which the model carries something over each cut."""
-    return bool(st_has_carried_cuts(coder.vocab.vocab, coder.options.pattern, <st_engine>coder.options.engine,
-                                    &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
-
-
 def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data) -> tuple[int, int] | None:
     """ids: a buffer of uint32, the ids of `text`, bytes that end at a loose cut. (how many of them, from the first on, stay
     whatever follows, and how many bytes of the text they have). None where that is not known: there the text was repaired, or

@@ -10,7 +10,7 @@ from small_models import TEXT
 from test_unigram import drifting, opened, piece, trained
 
 from streamtok import Encoding
-from streamtok.native.job import Job, has_carried_cuts
+from streamtok.native.job import Job
 
 
 def shared(enc: Encoding, texts: list[Any], threads: int, least: int, **options: Any) -> tuple[list[int], int]:
@@ -41,7 +41,7 @@ def test_what_rounding_decides_is_as_on_one_thread(tmp_path, seed):
     enc = opened(tmp_path, data)
     ids = sentencepiece.SentencePieceProcessor(model_proto=data).encode(text)
     assert enc.encode_to_numpy(text, num_threads=1).tolist() == ids
-    assert has_carried_cuts(enc._coder)
+    assert enc._coder.is_divisible
     found = 0
     for least in (1, 700, 2000, rng.randint(1, 9000)):
         for given in (text, text.encode()):
@@ -84,12 +84,12 @@ def test_several_texts_and_short_ones(tmp_path):
 
 def test_where_there_are_no_such_cuts(tmp_path):
     data, _ = drifting(random.Random(0))
-    assert not has_carried_cuts(opened(tmp_path, data)._coder)  # a blank that begins a text is not as one in it
+    assert not opened(tmp_path, data)._coder.is_divisible  # a blank that begins a text is not as one in it
     data = joined_blanks(data)
-    assert has_carried_cuts(opened(tmp_path, data)._coder)
-    assert not has_carried_cuts(opened(tmp_path, data, engine="reference")._coder)
-    assert not has_carried_cuts(opened(tmp_path, piece("b▁a", -1.0) + data)._coder)  # a token over the border
-    assert not has_carried_cuts(opened(tmp_path, piece("b c", 0.0, 4) + data)._coder)  # a symbol that holds a blank
+    assert opened(tmp_path, data)._coder.is_divisible
+    assert not opened(tmp_path, data, engine="reference")._coder.is_divisible
+    assert not opened(tmp_path, piece("b▁a", -1.0) + data)._coder.is_divisible  # a token over the border
+    assert not opened(tmp_path, piece("b c", 0.0, 4) + data)._coder.is_divisible  # a symbol that holds a blank
     enc = opened(tmp_path, piece("<c>", 0.0, 3) + data)
     text = "ab cd " * 3000 + "<c>" + " ab ab" * 3000
     assert shared(enc, [text], 4, 1000, allowed="all") == (enc.encode(text, allowed_special="all"), 0)
