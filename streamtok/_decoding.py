@@ -57,7 +57,7 @@ def _bytes_of(
     """decode_bytes() of a part of a text. later: ids stand in front of these, and none at all where it is False."""
     if self._rule_decoder is None:
         return self._decoder.to_bytes(tokens, skip_special_tokens)
-    data: bytes = self._rule_decoder.bytes_of(self._decoder.ids(tokens, skip_special_tokens), later)
+    data: bytes = self._rule_decoder.core.bytes_of(self._decoder, tokens, skip_special_tokens, later)
     return data
 
 

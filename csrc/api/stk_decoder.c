@@ -34,12 +34,13 @@ static void blame(stk_fault *fault, const st_compiled *c, const uint32_t *ids, s
 
 /* ---- whole rows ---- */
 
-static st_status text_of_rules(const st_rules *rules, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
+static st_status by_rules(const st_rules *rules, const uint32_t *ids, size_t count, int raw, st_bytes *out, size_t *bad)
 {
     st_rule_place place = {0};
     st_rule_place_reset(&place, rules);
-    st_status status = st_rules_feed(rules, &place, ids, count, out, bad);
-    if (!status)
+    st_status status = raw ? st_rules_bytes(rules, &place, ids, count, ST_RULES_LAST, out, bad)
+                           : st_rules_feed(rules, &place, ids, count, out, bad);
+    if (!status && !raw)
         status = st_rules_end(rules, &place, out);
     st_rule_place_free(&place);
     return status;
@@ -48,7 +49,7 @@ static st_status text_of_rules(const st_rules *rules, const uint32_t *ids, size_
 static st_status bytes_of(const st_compiled *c, const uint32_t *ids, size_t count, uint32_t flags, st_bytes *out, size_t *bad)
 {
     if (c->rules)
-        return flags & STK_RAW_BYTES ? st_rules_bytes(c->rules, ids, count, out, bad) : text_of_rules(c->rules, ids, count, out, bad);
+        return by_rules(c->rules, ids, count, flags & STK_RAW_BYTES, out, bad);
     ST_TRY(st_decode(c->vocab, &c->names, ids, count, out, bad));
     st_text_error error;
     if (flags & STK_RAW_BYTES || !out->size || st_text_check(out->data, out->size, &error) == out->size)

@@ -24,4 +24,13 @@ static inline size_t st_find_sorted(const uint32_t *values, size_t n, uint32_t v
     return low < n && values[low] == value ? low : n;
 }
 
+/* Whether each of n values is larger than the one before. */
+static inline int st_ascends(const uint32_t *values, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (values[i - 1] >= values[i])
+            return 0;
+    return 1;
+}
+
 #endif

@@ -2,8 +2,11 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "checksum/sum64.h"
+#include "split/dfa_table.h"
 #include "split/scan.h"
+#include "text/utf8_check.h"
 
 static const uint8_t magic[8] = {'s', 't', 'm', 'o', 'd', 'e', 'l', 0x1a};
 static const uint8_t nothing[1];
@@ -42,11 +45,34 @@ static st_status read_head(const uint8_t *file, size_t n, st_span *sections, st_
 
 /* ---- what splits, and names ---- */
 
+st_status st_compiled_read_table(st_reader *r, st_dfa **dfa)
+{
+    st_dfa_table table = {0};
+    *dfa = NULL;
+    if (!st_read_number(r))
+        return st_reader_status(r);
+    table.classes = st_read_number(r);
+    table.states = st_read_number(r);
+    const st_span index = st_read_span(r), blocks = st_read_span(r), entries = st_read_span(r), ops = st_read_span(r);
+    ST_TRY(st_reader_status(r));
+    if (table.classes > ST_DFA_CLASSES || table.states > ST_DFA_STATES || index.n != ST_DFA_INDEX_BYTES || blocks.n % ST_DFA_BLOCK ||
+        ops.n % 2 || entries.n != (size_t)4 * table.classes * table.states)
+        return ST_BAD_IMAGE;
+    table.index = index.bytes;
+    table.blocks = blocks.bytes;
+    table.block_count = blocks.n / ST_DFA_BLOCK;
+    table.entries = entries.bytes;
+    table.ops = ops.bytes;
+    table.op_count = ops.n / 2;
+    const st_status status = st_dfa_new(&table, dfa);
+    return status == ST_NO_MEMORY ? status : status ? ST_BAD_IMAGE : ST_OK;
+}
+
 static st_status read_pattern(st_compiled *c, st_reader *r)
 {
     const st_span name = st_read_span(r);
     int family = ST_SPLIT_NONE;
-    ST_TRY(st_read_table(r, &c->dfa));
+    ST_TRY(st_compiled_read_table(r, &c->dfa));
     for (int i = 0; i < ST_SPLIT_FAMILIES; i++) {
         const char *known = st_row_name((st_split_family)i);
         if (known && strlen(known) == name.n && !memcmp(known, name.bytes, name.n))
@@ -96,14 +122,6 @@ static st_status read_added(st_compiled *c, st_reader *r)
 
 /* ---- other ids ---- */
 
-static int ascends(const uint32_t *ids, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (ids[i - 1] >= ids[i])
-            return 0;
-    return 1;
-}
-
 static st_status read_names(st_compiled *c, st_reader *r)
 {
     const size_t count = st_read_count(r, 8);
@@ -124,95 +142,21 @@ static st_status read_names(st_compiled *c, st_reader *r)
     if (status)
         return status;
     starts[count] = all.size;
-    if (!ascends(ids, count))
+    if (!st_ascends(ids, count))
         return ST_BAD_IMAGE;
     c->skipped = st_read_numbers(r, &c->skipped_count);
     size_t of_bytes;
     c->of_bytes = st_read_numbers(r, &of_bytes);
     ST_TRY(st_reader_status(r));
-    return (of_bytes && of_bytes != 256) || !ascends(c->skipped, c->skipped_count) ? ST_BAD_IMAGE : ST_OK;
-}
-
-/* ---- rules of a decoder ---- */
-
-static st_status read_table(st_reader *r, st_rule_table *table, int is_whole)
-{
-    const st_span ids = st_read_span(r), lengths = st_read_span(r), kinds = st_read_span(r), bytes = st_read_span(r);
-    ST_TRY(st_reader_status(r));
-    if (ids.n != lengths.n || ids.n % 4 || ids.n / 4 != kinds.n || bytes.n > UINT32_MAX)
-        return ST_BAD_IMAGE;
-    *table = (st_rule_table){NULL, st_malloc((kinds.n + 1) * 4), kinds.bytes, bytes.bytes, kinds.n};
-    table->ids = is_whole ? NULL : st_malloc((kinds.n + 1) * 4);
-    if (!table->starts || (!is_whole && !table->ids))
-        return ST_NO_MEMORY;
-    uint64_t at = 0;
-    for (size_t i = 0; i < kinds.n; i++) {
-        table->starts[i] = (uint32_t)at;
-        at += st_number_at(lengths, i);
-        if (at > bytes.n || kinds.bytes[i] > ST_PIECE_BYTE || (is_whole && st_number_at(ids, i) != i))
-            return ST_BAD_IMAGE;
-        if (!is_whole)
-            table->ids[i] = st_number_at(ids, i);
-    }
-    table->starts[kinds.n] = (uint32_t)at;
-    return at == bytes.n && (is_whole || ascends(table->ids, kinds.n)) ? ST_OK : ST_BAD_IMAGE;
-}
-
-/* Whether what a table has of text is valid, where it goes out as it is. */
-static int is_text(const st_rule_table *table)
-{
-    st_text_error error;
-    for (size_t i = 0; i < table->count; i++) {
-        const size_t n = table->starts[i + 1] - table->starts[i];
-        if (table->kinds[i] == ST_PIECE_TEXT && st_text_check(table->bytes + table->starts[i], n, &error) != n)
-            return 0;
-    }
-    return 1;
-}
-
-static st_status read_late(st_reader *r, st_rules *rules)
-{
-    rules->late_count = st_read_count(r, 12);
-    rules->late = st_calloc(rules->late_count + 1, sizeof *rules->late);
-    for (size_t i = 0; rules->late && i < rules->late_count; i++) {
-        rules->late[i].pattern = st_read_text(r);
-        rules->late[i].content = st_read_text(r);
-        rules->late[i].first = st_read_text(r);
-    }
-    return rules->late ? st_reader_status(r) : ST_NO_MEMORY;
-}
-
-static st_status read_tails(st_reader *r, st_rules *rules)
-{
-    rules->tail_count = st_read_count(r, 12);
-    rules->tails = st_calloc(rules->tail_count + 1, sizeof *rules->tails);
-    for (size_t i = 0; rules->tails && i < rules->tail_count; i++) {
-        rules->tails[i].id = st_read_number(r);
-        rules->tails[i].going_on = st_read_text(r);
-        rules->tails[i].last = st_read_text(r);
-        if (i && rules->tails[i].id <= rules->tails[i - 1].id)
-            return ST_BAD_IMAGE;
-    }
-    return rules->tails ? st_reader_status(r) : ST_NO_MEMORY;
+    return (of_bytes && of_bytes != 256) || !st_ascends(c->skipped, c->skipped_count) ? ST_BAD_IMAGE : ST_OK;
 }
 
 static st_status read_rules(st_compiled *c, st_reader *r)
 {
     if (!st_read_number(r))
         return st_reader_status(r);
-    st_rules *rules = c->rules = st_calloc(1, sizeof *rules);
-    if (!rules)
-        return ST_NO_MEMORY;
-    rules->flags = st_read_number(r);
-    rules->most = st_read_number(r);
-    rules->cut = st_read_text(r);
-    if (rules->flags > (ST_RULES_RUNS | ST_RULES_ONCE | ST_RULES_OPENS | ST_RULES_ENDED) || (rules->most && !rules->cut.n))
-        return ST_BAD_IMAGE;
-    ST_TRY(read_late(r, rules));
-    ST_TRY(read_table(r, &rules->later, 1));
-    ST_TRY(read_table(r, &rules->first, 0));
-    ST_TRY(read_tails(r, rules));
-    return rules->flags & ST_RULES_RUNS && !(is_text(&rules->later) && is_text(&rules->first)) ? ST_BAD_IMAGE : ST_OK;
+    c->rules = st_calloc(1, sizeof *c->rules);
+    return c->rules ? st_rules_read(c->rules, r) : ST_NO_MEMORY;
 }
 
 /* ---- all of it ---- */

@@ -13,7 +13,6 @@
 
 #include "decoders/rules.h"
 #include "image/image.h"
-#include "compiled/reader.h"
 #include "normal/normalizer.h"
 #include "special/special_tokens.h"
 #include "vocab/decode.h"
@@ -70,6 +69,9 @@ typedef enum st_compiled_fault { ST_COMPILED_DAMAGED, ST_COMPILED_OTHER_FILE, ST
  * ST_NO_MEMORY. */
 st_status st_compiled_open(const uint8_t *file, size_t n, st_find_model *models, st_compiled **compiled, st_compiled_fault *fault);
 void st_compiled_free(st_compiled *compiled);
+
+/* Reads a table of a pattern, *dfa NULL where none is there. ST_BAD_IMAGE, ST_NO_MEMORY. */
+st_status st_compiled_read_table(st_reader *reader, st_dfa **dfa);
 
 /* Reads the steps of a normalizer; compiled->normalizer is then set if there are some (compiled/steps.c). */
 st_status st_compiled_read_steps(st_compiled *compiled, st_reader *reader);

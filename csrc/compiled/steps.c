@@ -113,7 +113,7 @@ static st_status read_step(st_compiled *c, st_reader *r, st_step *s)
     s->content = (uint8_t *)(uintptr_t)content.bytes;
     s->content_size = content.n;
     st_dfa *table;
-    ST_TRY(st_read_table(r, &table));
+    ST_TRY(st_compiled_read_table(r, &table));
     if (table)
         c->tables[c->table_count++] = table;
     s->dfa = table;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/search.h"
 #include "base/utf8.h"
 
@@ -71,8 +72,9 @@ typedef struct next_piece {
 
 static st_status take_next(const st_rules *rules, st_rule_place *place, uint32_t id, next_piece *next)
 {
-    *next = (next_piece){{NULL, 0}, {NULL, 0}, piece_of(rules, id, !place->begun, &next->piece)};
-    if (next->kind == ST_PIECE_NONE || piece_of(rules, id, !place->begun, &next->piece) == ST_PIECE_NONE)
+    next->before = (st_span){NULL, 0};
+    next->kind = piece_of(rules, id, !place->begun, &next->piece);
+    if (next->kind == ST_PIECE_NONE)
         return ST_UNKNOWN_TOKEN;
     if (place->begun && rules->flags & ST_RULES_ONCE && place->last == id)
         next->piece.n = 0;
@@ -167,7 +169,7 @@ static st_status feed_runs(const st_rules *rules, st_rule_place *place, const ui
     const int begun = place->begun;
     next_piece next;
     for (*bad = 0; *bad < count; ++*bad) {
-        ST_TRY(take_next(rules, place, ids[*bad], &next));
+        ST_TRY(take_next(rules, place, st_read_once(ids + *bad), &next));
         if (next.kind == ST_PIECE_BYTE && next.piece.n == 1) {
             ST_TRY(take_byte(place, *next.piece.bytes, !begun && !*bad, out));
             continue;
@@ -208,11 +210,20 @@ static st_status join(const st_rules *rules, st_rule_place *place, const uint32_
 {
     next_piece next;
     for (*bad = 0; *bad < count; ++*bad) {
-        ST_TRY(take_next(rules, place, ids[*bad], &next));
+        ST_TRY(take_next(rules, place, st_read_once(ids + *bad), &next));
         ST_TRY(st_bytes_append(bytes, next.before.bytes, next.before.n));
         ST_TRY(st_bytes_append(bytes, next.piece.bytes, next.piece.n));
     }
     return ST_OK;
+}
+
+/* What the last token has at the end of a text. */
+static st_status add_tail(const st_rules *rules, const st_rule_place *place, st_bytes *bytes)
+{
+    if (!place->begun || !(rules->flags & ST_RULES_ENDED))
+        return ST_OK;
+    const st_span last = tail_of(rules, place->last).last;
+    return st_bytes_append(bytes, last.bytes, last.n);
 }
 
 static st_status feed_plain(const st_rules *rules, st_rule_place *place, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
@@ -281,8 +292,7 @@ st_status st_rules_end(const st_rules *rules, st_rule_place *place, st_bytes *ou
     if (rules->flags & ST_RULES_RUNS) {
         status = end_run(rules, place, out);
     } else {
-        const st_span last = place->begun && rules->flags & ST_RULES_ENDED ? tail_of(rules, place->last).last : (st_span){NULL, 0};
-        status = st_bytes_append(&tail, last.bytes, last.n);
+        status = add_tail(rules, place, &tail);
         if (!status)
             status = add_text(place, &tail, 1, out);
         st_bytes_free(&tail);
@@ -294,18 +304,15 @@ st_status st_rules_end(const st_rules *rules, st_rule_place *place, st_bytes *ou
     return ST_OK;
 }
 
-st_status st_rules_bytes(const st_rules *rules, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
+st_status st_rules_bytes(const st_rules *rules, st_rule_place *place, const uint32_t *ids, size_t count, int how, st_bytes *out,
+                         size_t *bad)
 {
-    st_rule_place place = {.left = rules->most};
+    const st_rule_place before = *place;
     const size_t size = out->size;
-    st_status status = join(rules, &place, ids, count, out, bad);
-    if (!status && count && rules->flags & ST_RULES_ENDED) {
-        const st_span last = tail_of(rules, ids[count - 1]).last;
-        status = st_bytes_append(out, last.bytes, last.n);
-    }
-    if (status)
-        out->size = size;
-    else
-        without_front(rules, &place, out, size);
-    return status;
+    st_status status = join(rules, place, ids, count, out, bad);
+    if (!status && how & ST_RULES_LAST)
+        status = add_tail(rules, place, out);
+    if (!status && !(how & ST_RULES_FRONT_STAYS))
+        without_front(rules, place, out, size);
+    return settle(status, place, &before, out, size);
 }

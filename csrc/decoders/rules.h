@@ -13,18 +13,13 @@
 #ifndef ST_DECODERS_RULES_H
 #define ST_DECODERS_RULES_H
 
-#include "base/buffer.h"
+#include "base/reader.h"
 #include "text/chunk.h"
 
 enum { ST_RULES_RUNS = 1, ST_RULES_ONCE = 2, ST_RULES_OPENS = 4, ST_RULES_ENDED = 8 };
 
 /* What a token becomes: nothing is known of it, text, or a byte. */
 enum { ST_PIECE_NONE, ST_PIECE_TEXT, ST_PIECE_BYTE };
-
-typedef struct st_span {
-    const uint8_t *bytes;
-    size_t n;
-} st_span;
 
 /* Tokens 0, 1, ... , or those of `ids`, ascending: bytes[starts[i]..starts[i + 1]) and kinds[i]. */
 typedef struct st_rule_table {
@@ -43,7 +38,7 @@ typedef struct st_rule_tail {
     st_span going_on, last;
 } st_rule_tail;
 
-/* All arrays but `starts`, `ids`, `late` and `tails` lie in a file. */
+/* All arrays but `starts`, `ids`, `late` and `tails` lie in what was read. */
 typedef struct st_rules {
     uint32_t flags, most;
     st_span cut;
@@ -53,6 +48,8 @@ typedef struct st_rules {
     size_t late_count, tail_count;
 } st_rules;
 
+/* Reads rules, which are zeros before; their bytes stay where they are. ST_BAD_IMAGE, ST_NO_MEMORY: free them all the same. */
+st_status st_rules_read(st_rules *rules, st_reader *r);
 void st_rules_free(st_rules *rules);
 
 /* Where a text of ids stands. */
@@ -79,7 +76,10 @@ st_status st_rules_feed(const st_rules *rules, st_rule_place *place, const uint3
 /* The same for the end of the text; the place is then in front of the next one. */
 st_status st_rules_end(const st_rules *rules, st_rule_place *place, st_bytes *out);
 
-/* Appends the bytes of a whole text, those of tokens of bytes as they are. */
-st_status st_rules_bytes(const st_rules *rules, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad);
+/* Appends the bytes of ids, those of tokens of bytes as they are, with what goes from the beginning unless it is to stay. last: the text
+ * ends with them. Errors as above. */
+enum { ST_RULES_LAST = 1, ST_RULES_FRONT_STAYS = 2 };
+st_status st_rules_bytes(const st_rules *rules, st_rule_place *place, const uint32_t *ids, size_t count, int how, st_bytes *out,
+                         size_t *bad);
 
 #endif

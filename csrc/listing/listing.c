@@ -20,7 +20,7 @@ static st_status refuse(const uint8_t *text, const st_json *json, size_t entry, 
 /* ---- where the lists are ---- */
 
 /* Moves behind the next key and its colon. 1: *key is the key without its quotes. */
-static int next_key(st_json *json, st_span *key, const uint8_t *text)
+static int next_key(st_json *json, st_listing_span *key, const uint8_t *text)
 {
     const uint8_t *from = json->at + 1;
     if (*json->at != '"') {
@@ -28,13 +28,13 @@ static int next_key(st_json *json, st_span *key, const uint8_t *text)
         return 0;
     }
     st_json_skip(json);
-    *key = (st_span){(size_t)(from - text), (size_t)(json->at - 1 - text)};
+    *key = (st_listing_span){(size_t)(from - text), (size_t)(json->at - 1 - text)};
     if (!json->fault && !st_json_take(json, ':'))
         json->fault = "a colon is missing";
     return !json->fault;
 }
 
-static int is_named(const uint8_t *text, st_span key, const char *name)
+static int is_named(const uint8_t *text, st_listing_span key, const char *name)
 {
     return key.end - key.start == strlen(name) && !memcmp(text + key.start, name, key.end - key.start);
 }
@@ -42,7 +42,7 @@ static int is_named(const uint8_t *text, st_span key, const char *name)
 /* Members that are looked for in an object, and those that are in the value of the first of them, if that is an object. */
 typedef struct wanted {
     const char *const *names;
-    st_span *found;
+    st_listing_span *found;
     size_t count;
     const struct wanted *inside;
 } wanted;
@@ -55,7 +55,7 @@ static void find_members(st_json *json, const uint8_t *text, const wanted *w, st
     if (!st_json_take(json, '{'))
         json->fault = "an object is missing";
     while (!json->fault && (members || !st_json_take(json, '}'))) {
-        st_span key;
+        st_listing_span key;
         size_t which = 0;
         if (!next_key(json, &key, text))
             break;
@@ -69,7 +69,7 @@ static void find_members(st_json *json, const uint8_t *text, const wanted *w, st
         if (!json->fault && which < w->count && w->found[which].end)
             json->fault = "a member is there twice";
         if (!json->fault && which < w->count)
-            w->found[which] = (st_span){start, (size_t)(json->at - text)};
+            w->found[which] = (st_listing_span){start, (size_t)(json->at - text)};
         members++;
         if (json->fault || st_json_take(json, '}'))
             break;
@@ -80,11 +80,11 @@ static void find_members(st_json *json, const uint8_t *text, const wanted *w, st
         refuse(text, json, members, fault);
 }
 
-int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault)
+int st_listing_find(const uint8_t *text, st_listing_span *vocab, st_listing_span *merges, st_listing_fault *fault)
 {
     static const char *const lists[] = {"vocab", "merges"}, *const model[] = {"model"};
     st_json json = {text, NULL};
-    st_span found[2] = {{0}}, of_model;
+    st_listing_span found[2] = {{0}}, of_model;
     const wanted inside = {lists, found, 2, NULL}, whole = {model, &of_model, 1, &inside};
     memset(fault, 0, sizeof *fault);
     find_members(&json, text, &whole, fault);
@@ -229,7 +229,7 @@ static st_status read_entries(st_listing *l, st_json *json)
     return ST_OK;
 }
 
-static st_status read_listing(st_listing *l, const uint8_t *text, st_span span, st_listing_fault *fault)
+static st_status read_listing(st_listing *l, const uint8_t *text, st_listing_span span, st_listing_fault *fault)
 {
     st_json json = {text + span.start, NULL};
     size_t twice = 0;
@@ -246,7 +246,7 @@ static st_status read_listing(st_listing *l, const uint8_t *text, st_span span, 
     return status;
 }
 
-st_status st_listing_read(st_listing *l, const uint8_t *text, st_span span, st_listing_fault *fault)
+st_status st_listing_read(st_listing *l, const uint8_t *text, st_listing_span span, st_listing_fault *fault)
 {
     memset(l, 0, sizeof *l);
     const st_status status = read_listing(l, text, span, fault);
@@ -322,7 +322,7 @@ static st_status read_merge(st_json *json, st_bytes *buffer, size_t *half)
 }
 
 /* The number of what two parts make where the right one loses its prefix. */
-static st_status made_without_prefix(const st_listing *l, block *b, st_span left, st_span right, uint32_t *made)
+static st_status made_without_prefix(const st_listing *l, block *b, st_listing_span left, st_listing_span right, uint32_t *made)
 {
     *made = UINT32_MAX;
     if (right.end - right.start < b->prefix)
@@ -356,8 +356,9 @@ static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *m
         const uint32_t right = number_of(l, hashes[3 * i + 1], half, (size_t)(end - half));
         uint32_t made = number_of(l, hashes[3 * i + 2], at, (size_t)(end - at));
         const size_t from = (size_t)(at - b->buffer.data);
+        const st_listing_span first = {from, b->ends[2 * i]}, second = {b->ends[2 * i], b->ends[2 * i + 1]};
         if (b->prefix)
-            ST_TRY(made_without_prefix(l, b, (st_span){from, b->ends[2 * i]}, (st_span){b->ends[2 * i], b->ends[2 * i + 1]}, &made));
+            ST_TRY(made_without_prefix(l, b, first, second, &made));
         if (left == UINT32_MAX || right == UINT32_MAX || made == UINT32_MAX) {
             json->at = b->from[i];
             json->fault = "a merge names, or makes, what is no token";
@@ -403,7 +404,7 @@ static st_status read_merges(const st_listing *l, st_json *json, block *b, st_id
     return ST_OK;
 }
 
-st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
+st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_listing_span span, size_t prefix, st_ids *merges,
                             st_listing_fault *fault)
 {
     st_json json = {text + span.start, NULL};

@@ -30,17 +30,17 @@ typedef struct st_listing_fault {
     const char *reason;
 } st_listing_fault;
 
-typedef struct st_span {
+typedef struct st_listing_span {
     size_t start, end;
-} st_span;
+} st_listing_span;
 
 /* The values of the members `vocab` and `merges` of the member `model` of the object that is the whole text; start == end where
  * there is none. A 0 stands behind the text, as json.h has it. 0: *fault says what is wrong; a member that is there twice is. */
-int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault);
+int st_listing_find(const uint8_t *text, st_listing_span *vocab, st_listing_span *merges, st_listing_fault *fault);
 
 /* Reads {"token": id, ...}, or [["token", score], ...], where the id is the place in the list and the last of equal tokens is found.
  * ST_BAD_LIST: *fault says what is wrong. The listing is empty then, as after a lack of memory. */
-st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault);
+st_status st_listing_read(st_listing *listing, const uint8_t *text, st_listing_span span, st_listing_fault *fault);
 void st_listing_free(st_listing *listing);
 
 /* The number of a token, or UINT32_MAX. */
@@ -48,7 +48,7 @@ uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_
 
 /* Reads ["left right", ...] or [["left", "right"], ...]: appends the numbers of left, right and what they make, in which the right one
  * stands without its first `prefix` bytes. */
-st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
+st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_listing_span span, size_t prefix, st_ids *merges,
                             st_listing_fault *fault);
 
 #endif

@@ -112,3 +112,12 @@ st_status st_text_repair(const uint8_t *text, size_t n, st_errors errors, st_byt
     }
     return ST_OK;
 }
+
+st_span st_read_text(st_reader *r)
+{
+    st_text_error error;
+    const st_span found = st_read_span(r);
+    if (st_text_check(found.bytes, found.n, &error) != found.n)
+        r->failed = 1;
+    return found;
+}

@@ -2,7 +2,7 @@
 #ifndef ST_TEXT_UTF8_CHECK_H
 #define ST_TEXT_UTF8_CHECK_H
 
-#include "base/buffer.h"
+#include "base/reader.h"
 
 typedef enum st_errors {
     ST_ERRORS_STRICT,  /* invalid bytes are refused */
@@ -29,5 +29,8 @@ size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error);
 
 /* Appends text[0..n) to `out`, ill-formed sequences replaced or dropped. */
 st_status st_text_repair(const uint8_t *text, size_t n, st_errors errors, st_bytes *out);
+
+/* Bytes with their number in front; the reader fails where they are not valid UTF-8. */
+st_span st_read_text(st_reader *r);
 
 #endif

@@ -1,8 +1,8 @@
 """Ids to text by the decoder that a model's file has: blanks written as another character, bytes as <0x41>.
 
-decoder.bytes_of(ids)  the bytes of a text; those of <0x41> tokens as they are
-decoder.tables         what native/rule_decoder.pyx makes its text of. As Hugging Face's tokenizers has it, neighbouring
-                       tokens of bytes are characters if all of them are UTF-8, and else U+FFFD each
+decoder.pieces(ids)  the bytes of ids; those of <0x41> tokens as they are
+decoder.core         what native/rule_decoder.pyx makes text by. As Hugging Face's tokenizers has it, neighbouring
+                     tokens of bytes are characters if all of them are UTF-8, and else U+FFFD each
 """
 
 from __future__ import annotations
@@ -10,9 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..bundled.packed import to_little_endian
 from ..native.normal import Normalizer
+from ..native.rule_decoder import Rules
 from ..native.steps import lazy
 from ..patterns.compile import compile_matches
+
+_RUNS, _ONCE, _OPENS, _ENDED = 1, 2, 4, 8
+"""Flags of a decoder: see csrc/decoders/rules.h."""
+
+_NONE, _TEXT, _BYTE = range(3)
 
 _Table = tuple[list[bytes | None], bytes]
 
@@ -164,7 +171,33 @@ class RuleDecoder:
         self._names = names
 
     @lazy
-    def tables(self) -> tuple[_Table, _Table]:
+    def core(self) -> Rules:
+        """The rules, and what each token becomes, in C."""
+        return Rules(self.packed())
+
+    def packed(self) -> bytes:
+        """The same in the bytes that the core reads."""
+        rules, tails = self.rules, self._tails()
+        flags = _RUNS * rules.has_bytes + _ONCE * (rules.once is not None)
+        flags += _OPENS * self.opens + _ENDED * bool(rules.ended)
+        character, most = rules.cut
+        out = Out().numbers(flags, most).apart(character.encode())
+        late = self._late()
+        out.numbers(len(late))
+        for each in late:
+            for part in each:
+                out.apart(part)
+        (later, kinds), (first, first_kinds) = self._tables()
+        is_same = later is first and kinds == first_kinds
+        other = () if is_same else range(len(later))
+        _put_table(out, range(len(later)), later, kinds)
+        _put_table(out, [i for i in other if (later[i], kinds[i]) != (first[i], first_kinds[i])], first, first_kinds)
+        out.numbers(len(tails))
+        for token, going_on, last in tails:
+            out.numbers(token).apart(going_on).apart(last)
+        return bytes(out.data)
+
+    def _tables(self) -> tuple[_Table, _Table]:
         """By id: (the bytes of a token, whether it stands for a byte); the same of a token that stands first."""
         names = self._names()
         later: list[bytes | None] = [None] * (max(names, default=-1) + 1)
@@ -210,8 +243,7 @@ class RuleDecoder:
             return made, made
         return made, _with_bytes(first, (given or first) if self.rules.has_bytes else nothing)
 
-    @lazy
-    def late(self) -> list[tuple[bytes, bytes, bytes]]:
+    def _late(self) -> list[tuple[bytes, bytes, bytes]]:
         """What is replaced in the text that tokens of bytes become: (pattern, content, content where it is first)."""
         if not self.rules.bytes_first:
             return []
@@ -230,67 +262,51 @@ class RuleDecoder:
         """Whether an id is as the first one as long as there is no text in front of it."""
         return self.rules.fronts == 2
 
-    @lazy
-    def tails(self) -> list[tuple[bytes, bytes]]:
-        """By id: what a token that holds `ended` is from there on, with an id behind it, and as the last one."""
-        names, ended = self._names(), self.rules.ended.encode()
-        found = [(b"", b"")] * (max(names, default=-1) + 1)
-        for token, name in names.items() if ended else ():
-            if ended in name:
-                tail = name[name.index(ended) :]
-                found[token] = tail.replace(ended, b" "), tail.replace(ended, b"")
-        return found
+    def _tails(self) -> list[tuple[int, bytes, bytes]]:
+        """(id, its text from `ended` on where an id is behind it, the same in the last one) of tokens that hold it."""
+        ended = self.rules.ended.encode()
+        if not ended or self.rules.once is not None:
+            return []
+        held = [(token, name[name.index(ended) :]) for token, name in self._names().items() if ended in name]
+        return [(token, tail.replace(ended, b" "), tail.replace(ended, b"")) for token, tail in sorted(held)]
 
     def token(self, token: int) -> bytes:
         """The bytes of an id that is not the first one. KeyError: it is unknown."""
-        return self._pieces([token], True)[0]
+        return self.core.pieces([token], True)[0]
 
-    def pieces(self, ids: Iterable[int], later: bool = False, last: bool = True) -> list[bytes]:
-        """The bytes of each id, those that begin a text first, unless `later`; joined, they are bytes_of()."""
-        found = self._pieces(list(ids), later, last)
-        character, most = self.rules.cut
-        cut = character.encode()
-        for i in range(0 if later else len(found)):
-            while most and found[i].startswith(cut):
-                found[i], most = found[i][len(cut) :], most - 1
-            if found[i] or not most:
-                break
-        return found
+    def pieces(self, ids: Iterable[int]) -> list[bytes]:
+        """The bytes of each id; joined, they are those of the text. KeyError: an unknown id."""
+        return self.core.pieces(list(ids))
 
-    def _pieces(self, given: list[int], later: bool, last: bool = True) -> list[bytes]:
-        """The bytes of each id as its token has them. KeyError: an unknown id. later: ids stand in front of these.
-        last: none stands behind them."""
-        (table, _), (first, _) = self.tables
-        found: list[bytes | None]
-        try:
-            found = [table[token] for token in given]
-        except IndexError:
-            found = [table[token] if token < len(table) else None for token in given]
-        for i in range(len(found) if not later and first is not table else 0):
-            found[i] = first[given[i]] if given[i] < len(first) else None
-            if found[i] or not self.opens:
-                break
-        if None in found:
-            raise KeyError(f"Invalid token for decoding: {given[found.index(None)]}")
-        if self.looks_back:
-            return self._joined(given, found, last)  # type: ignore[arg-type]
-        return found  # type: ignore[return-value]
 
-    def _joined(self, given: list[int], found: list[bytes], last: bool) -> list[bytes]:
-        """What depends on the id in front."""
-        for i in range(1, len(found)):
-            if self.rules.once is not None and given[i] == given[i - 1]:
-                found[i] = b""
-            elif self.rules.ended:
-                found[i] = self.tails[given[i - 1]][0] + found[i]
-        if found and last and self.rules.ended:
-            found[-1] += self.tails[given[-1]][1]
-        return found
+def _put_table(out: Out, ids: Sequence[int], table: list[bytes | None], kinds: bytes) -> None:
+    """The ids, the size of the bytes of each, the kind of each; then the bytes."""
+    found = [table[token] for token in ids]
+    out.apart(to_little_endian(ids)).apart(to_little_endian([0 if each is None else len(each) for each in found]))
+    out.apart(bytes(_NONE if text is None else _BYTE if kinds[i] else _TEXT for i, text in zip(ids, found)))
+    out.apart(b"".join(each or b"" for each in found))
 
-    def bytes_of(self, ids: Iterable[int], later: bool = False, last: bool = True) -> bytes:
-        """The bytes of a text. KeyError: an unknown id. later: ids stand in front of these. last: None stands behind
-        them."""
-        return b"".join(self.pieces(ids, later, last))
+
+class Out:
+    """Numbers and bytes, one behind the other, as csrc/base/reader.h reads them."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def numbers(self, *values: int) -> Out:
+        for value in values:
+            self.data += value.to_bytes(4, "little")
+        return self
+
+    def row(self, values: Iterable[int]) -> Out:
+        """Numbers with how many they are in front."""
+        made = list(values)
+        return self.numbers(len(made), *made)
+
+    def apart(self, data: bytes) -> Out:
+        self.numbers(len(data))
+        self.data += data
+        return self
 
 
 # ==== Ids that come in parts ====
@@ -311,9 +327,9 @@ def bytes_behind(encoding: Any, place: Begun, ids: Any) -> tuple[bytes, Begun]:
     if decoder is None:
         return encoding._bytes_of(ids), place
     known = [*place.ids, *ids.tolist()]
-    data: bytes = decoder.bytes_of(known, place.has_bytes, False)
+    data: bytes = decoder.core.bytes_of(encoding._decoder, known, False, place.has_bytes, False)
     if place.has_bytes:
-        data = data[len(decoder.bytes_of(place.ids, True, False)) :]
+        data = data[len(decoder.core.bytes_of(encoding._decoder, place.ids, False, True, False)) :]
     has_bytes = place.has_bytes or bool(data)
     return data, Begun(has_bytes, known[len(known) - decoder.looks_back :] if has_bytes else known)
 
@@ -323,5 +339,6 @@ def last_bytes(encoding: Any, place: Begun) -> bytes:
     decoder = encoding._rule_decoder
     if decoder is None:
         return b""
-    whole: bytes = decoder.bytes_of(place.ids, place.has_bytes)
-    return whole[len(decoder.bytes_of(place.ids, place.has_bytes, False)) :]
+    bytes_of = decoder.core.bytes_of
+    whole: bytes = bytes_of(encoding._decoder, place.ids, False, place.has_bytes)
+    return whole[len(bytes_of(encoding._decoder, place.ids, False, place.has_bytes, False)) :]

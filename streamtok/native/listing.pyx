@@ -37,7 +37,7 @@ cdef int finish_list(Scope *scope, st_status status, const st_listing_fault *fau
 def list_spans(bytes text not None) -> tuple[tuple[int, int], tuple[int, int]]:
     """The (start, end) of the members `vocab` and `merges` of the member `model` of a JSON object in UTF-8; (0, 0) where there
     is none. ListError."""
-    cdef st_span vocab, merges
+    cdef st_listing_span vocab, merges
     cdef st_listing_fault fault
     if not st_listing_find(<const uint8_t *>PyBytes_AS_STRING(text), &vocab, &merges, &fault):
         raise list_error(&fault)
@@ -59,7 +59,7 @@ cdef class Listing:
     cdef st_listing listing
 
     def __cinit__(self, bytes text not None, size_t start, size_t end):
-        cdef st_span span
+        cdef st_listing_span span
         cdef st_listing_fault fault
         cdef st_status status
         cdef Scope scope
@@ -131,7 +131,7 @@ cdef class Listing:
     def merges(self, bytes text not None, size_t start, size_t end, size_t prefix=0) -> bytes:
         """Numbers of tokens: left, right and what they make, of each merge in text[start:end], a JSON array in valid UTF-8.
         prefix: bytes of the right one that are not in what is made. ListError where it is malformed or names what is no token."""
-        cdef st_span span
+        cdef st_listing_span span
         cdef st_listing_fault fault
         cdef IdBuffer merges = IdBuffer.__new__(IdBuffer)
         cdef st_status status

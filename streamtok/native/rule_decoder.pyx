@@ -1,67 +1,110 @@
-"""Ids to text, part by part, by the decoder that a model's file has: the rules and tables are in model_files/decoder_rules.py."""
+"""Ids to text, part by part, by the decoder that a model's file has: csrc/decoders/rules.h, with the tables that
+model_files/decoder_rules.py makes."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.list cimport PyList_GET_ITEM
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
 
 from codecs import utf_8_decode
 
 from .csrc.base cimport *
-from .decode cimport Decoder
+from .csrc.decoders cimport *
+from .decode cimport Decoder, Row
 from .ints cimport streamtok_small_int
 from .memory cimport Bytes
 from .text cimport decode_some
 
+from cython cimport critical_section
+
 cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t n, const char *errors)
 
-cdef bytes UNKNOWN = "\ufffd".encode()
+cdef extern from *:
+    """#define MOST UINT32_MAX"""
+    const uint32_t MOST
 
 
 cdef class Place:
-    """Where a text of ids stands. It does not change: whoever goes on from it makes another."""
-    cdef Py_ssize_t begun  # 1 and the id that came last; 0: none has come
-    cdef bint broken  # neighbouring bytes that came last are no characters
-    cdef bint front  # the run begins the text
-    cdef Py_ssize_t left  # characters that may still go from the beginning
-    cdef bytearray run  # neighbouring bytes that may be characters: the first `size`. What lies behind is of a call that did not end
-    cdef Py_ssize_t size
-    cdef bytes cut  # the beginning of a character, at the end of the run, or of the text where bytes need not stand together
+    """Where a text of ids stands."""
+    cdef st_rule_place at
+
+    def __dealloc__(self):
+        st_rule_place_free(&self.at)
 
 
-cdef Place place_at(Py_ssize_t begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut, bint front=False):
-    cdef Place at = Place.__new__(Place)
-    at.front = front
-    at.begun, at.left, at.run, at.size, at.broken, at.cut = begun, left, run, size, broken, cut
-    return at
+cdef class Rules:
+    """The rules of a decoder, and what each token becomes. data: as csrc/decoders/rules.h reads it."""
+    cdef st_rules rules
+    cdef bytes data
 
-
-cdef class Text(Bytes):
-    """UTF-8 that grows."""
-    cdef int add(self, const char *data, Py_ssize_t n) except -1:
-        if st_bytes_append(&self.own, data, <size_t>n):
+    def __cinit__(self, bytes data not None):
+        cdef const uint8_t *begin = <const uint8_t *>PyBytes_AS_STRING(data)
+        cdef st_reader reader = st_reader(begin, begin + PyBytes_GET_SIZE(data), 0)
+        cdef st_status status = st_rules_read(&self.rules, &reader)
+        self.data = data
+        if status == ST_NO_MEMORY:
             raise MemoryError
+        if status:
+            raise ValueError("the decoder has tokens that are no text")
+
+    def __dealloc__(self):
+        st_rules_free(&self.rules)
+
+    cdef Place begin(self, bint later):
+        """The place in front of a text; later: in one that has text."""
+        cdef Place place = Place.__new__(Place)
+        st_rule_place_reset(&place.at, &self.rules)
+        if later:
+            place.at.begun, place.at.last, place.at.left = 1, MOST, 0
+        return place
+
+    cdef int add(self, Place place, const uint32_t *ids, size_t count, int how, st_bytes *out) except -1:
+        """Appends the bytes of ids. KeyError: an unknown one."""
+        cdef size_t bad = 0
+        check(st_rules_bytes(&self.rules, &place.at, ids, count, how, out, &bad), ids, bad)
         return 0
 
-    cdef int add_unknown(self, Py_ssize_t count) except -1:
-        for _ in range(count):
-            self.add(PyBytes_AS_STRING(UNKNOWN), 3)
-        return 0
+    def pieces(self, list ids not None: list[int], bint later=False, bint last=True) -> list[bytes]:
+        """The bytes of each id. later: ids stand in front of these; last: none stands behind them."""
+        cdef Place place = self.begin(later)
+        cdef Bytes out = Bytes.__new__(Bytes)
+        cdef Py_ssize_t i, n = len(ids)
+        cdef uint32_t token
+        found = []
+        for i in range(n):
+            token = ids[i]
+            out.own.size = 0
+            self.add(place, &token, 1, ST_RULES_LAST if last and i == n - 1 else 0, &out.own)
+            found.append(PyBytes_FromStringAndSize(<const char *>out.own.data, <Py_ssize_t>out.own.size))
+        return found
 
-    cdef int end_run(self, bytearray run, Py_ssize_t size, Py_ssize_t cut, list late, bint front) except -1:
-        """The text of a run that ends. late: what is replaced in it; front: it begins the text."""
-        cdef bytes made
-        if cut or not size or not late:
-            return self.add_unknown(size) if cut else self.add(<const char *>run, size)
-        made = bytes(run[:size])
-        for pattern, content, first in late:
-            made = made.replace(pattern, first if front else content)
-        return self.add(PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
+    def bytes_of(self, Decoder decoder not None, ids, bint skip_special, bint later=False, bint last=True) -> bytes:
+        """The bytes of all ids."""
+        cdef Bytes out = Bytes.__new__(Bytes)
+        cdef Row row
+        memset(&row, 0, sizeof(row))
+        try:
+            alive = decoder._read(ids, &row, skip_special)
+            self.add(self.begin(later), row.data, row.n, ST_RULES_LAST if last else 0, &out.own)
+            return bytes(out)
+        finally:
+            st_ids_free(&row.own)
 
-    cdef str text(self):
-        return PyUnicode_DecodeUTF8(<const char *>self.own.data, <Py_ssize_t>self.own.size, NULL)
+
+cdef int check(st_status status, const uint32_t *ids, size_t bad) except -1:
+    if status == ST_UNKNOWN_TOKEN:
+        raise KeyError(f"Invalid token for decoding: {ids[bad]}")
+    if status:
+        raise MemoryError
+    return 0
+
+
+cdef Place copy_of(Place place):
+    cdef Place made = Place.__new__(Place)
+    if st_rule_place_copy(&made.at, &place.at):
+        raise MemoryError
+    return made
 
 
 cdef class RuleDecoderStream:
@@ -69,33 +112,27 @@ cdef class RuleDecoderStream:
 
     What comes is all that no later id can change. single: a function that gives the id where an object is one, as an int, and None where
     it is a row of ids."""
-    cdef object rule_decoder, single
+    cdef object single
+    cdef Rules rules
     cdef Decoder decoder
+    cdef Bytes out
     cdef str character
-    cdef bytes mode, kinds, first_kinds
-    cdef list table, first  # with the kinds: the tables of the model, once an id has come
-    cdef Py_ssize_t most
+    cdef bytes mode
+    cdef bint by_text  # with errors="replace" the core makes text, else bytes
     cdef bint runs  # bytes that stand together are characters only if all of them are
     cdef bint skip_special
-    cdef bint opens  # an id is as the first one as long as there is no text in front of it
-    cdef bint looks_back, once  # what an id becomes depends on the one in front; of equal ones in a row one counts
-    cdef list tails, late
     cdef Place at
 
     def __cinit__(self, rule_decoder, Decoder decoder not None, str errors not None, bint skip_special, single=None):
-        self.rule_decoder, self.decoder, self.skip_special, self.single = rule_decoder, decoder, skip_special, single
-        self.mode = errors.encode()
-        self.character, self.most = rule_decoder.rules.cut
-        self.runs = errors == "replace" and rule_decoder.rules.has_bytes
-        self.once, self.opens = rule_decoder.rules.once is not None, rule_decoder.opens
-        self.looks_back = rule_decoder.looks_back
-        self.tails = rule_decoder.tails if self.looks_back and not self.once else []
-        self.late = rule_decoder.late
+        self.rules, self.decoder, self.skip_special, self.single = rule_decoder.core, decoder, skip_special, single
+        self.mode, self.character, self.out = errors.encode(), rule_decoder.rules.cut[0], Bytes.__new__(Bytes)
+        self.by_text = errors == "replace"
+        self.runs = self.by_text and self.rules.rules.flags & ST_RULES_RUNS
         self.at = self.begin()
 
     cpdef Place begin(self):
         """The place in front of a text."""
-        return place_at(0, self.most, bytearray(), 0, False, b"")
+        return self.rules.begin(False)
 
     def reset(self):
         self.at = self.begin()
@@ -105,37 +142,53 @@ cdef class RuleDecoderStream:
         """Bytes that wait."""
         return self.pending_at(self.at)
 
-    def pending_at(self, Place at not None) -> int:
-        return at.size if self.runs else len(at.cut)
+    def pending_at(self, Place place not None) -> int:
+        return place.at.run.size if self.runs else place.at.cut_size
 
     def getstate(self) -> tuple[Any, ...]:
         return self.state_of(self.at)
 
-    def state_of(self, Place at not None) -> tuple[Any, ...]:
+    def state_of(self, Place place not None) -> tuple[Any, ...]:
         """A place as what can be pickled."""
-        ends = (at.cut, b"") if self.runs else (b"", at.cut)
-        return at.begun, at.left, bytes(at.run[: at.size]), at.broken + 2 * at.front, *ends
+        at = &place.at
+        run = PyBytes_FromStringAndSize(<const char *>at.run.data, <Py_ssize_t>at.run.size)
+        cut = PyBytes_FromStringAndSize(<const char *>at.cut, at.cut_size)
+        ends = (cut, b"") if self.runs else (b"", cut)
+        return 1 + <Py_ssize_t>at.last if at.begun else 0, at.left, run, at.broken + 2 * at.front, *ends
 
     def setstate(self, state: tuple[Any, ...]):
         self.at = self.place_of(state)
 
     def place_of(self, state: tuple[Any, ...]) -> Place:
         """The place that state_of() gave. TypeError, ValueError: it gave no such state."""
+        cdef Place place = self.begin()
+        cdef bytes run, cut
         begun, left, run, broken, check, codec = state
         cut = check if self.runs else codec
         if utf_8_decode(cut, "strict", False)[1]:
             raise ValueError("a character that is not whole has up to three bytes")
-        return place_at(begun, left, bytearray(run), len(run), broken & 1, cut, broken >> 1)
+        if not (0 <= begun <= MOST and 0 <= left <= MOST and 0 <= broken < 4):
+            raise ValueError("no decoder can have had this state")
+        if st_bytes_append(&place.at.run, PyBytes_AS_STRING(run), <size_t>len(run)):
+            raise MemoryError
+        place.at.begun, place.at.last, place.at.left = begun > 0, begun - 1 if begun else 0, left
+        place.at.broken, place.at.front, place.at.cut_size = broken & 1, broken >> 1, <uint32_t>len(cut)
+        memcpy(place.at.cut, PyBytes_AS_STRING(cut), <size_t>len(cut))
+        return place
 
     def feed(self, tokens) -> str:
         """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
-        cdef bint is_id = streamtok_small_int(<PyObject *>tokens) >= 0
-        if not is_id and type(tokens) is not list:
-            token = self.single(tokens)
-            tokens = tokens if token is None else [token]
-        text, at = self._step(self.at, [tokens]) if is_id and not self.skip_special else self.step(self.at, [tokens] if is_id else tokens)
-        self.at = at
-        return text
+        cdef int64_t value = streamtok_small_int(<PyObject *>tokens)
+        cdef uint32_t token
+        if value < 0 and type(tokens) is not list:
+            one = self.single(tokens)
+            if one is not None:
+                token = one
+                value = token
+        if value < 0 or self.skip_special:
+            return self._feed(None, tokens if value < 0 else [value])
+        token = <uint32_t>value
+        return self._take(None, &token, 1)
 
     def flush(self) -> str:
         """The rest: the text ends. The stream is then at the start of the next one. UnicodeDecodeError: by `errors`."""
@@ -143,125 +196,65 @@ cdef class RuleDecoderStream:
         self.at = self.begin()
         return made
 
-    def step(self, Place at not None, tokens) -> tuple[str, Place]:
+    def step(self, Place place not None, tokens) -> tuple[str, Place]:
         """(the text that ids complete, the place behind them)"""
-        return self._step(at, self.decoder.ids(tokens, self.skip_special))
+        place = copy_of(place)
+        return self._feed(place, tokens), place
 
     def text_of(self, tokens) -> str:
         """The text of all ids of a text."""
-        text, at = self.step(self.begin(), tokens)
-        return text + self.rest(at)
+        place = self.begin()
+        text = self._feed(place, tokens)
+        return text + self.rest(place)
 
-    cdef tuple _step(self, Place at, list given):
-        cdef list pieces
-        if not given:
-            return "", at
-        pieces = self._pieces(given, at.begun)
-        if self.runs:
-            return self._in_runs(given, pieces, at)
-        text, cut = self._plain(at.cut + b"".join(pieces), False)
-        text, left = self._without_front(text, at.left)
-        return text, place_at(self._begun(given, pieces, at), left, at.run, 0, False, cut)
-
-    cdef Py_ssize_t _begun(self, list given, list pieces, Place at):
-        """What a place says of the id in front of it: 1 + the id; 0: what comes is as the first id."""
-        return 0 if self.opens and not at.begun and not any(pieces) else 1 + <Py_ssize_t>given[-1]
-
-    cdef list _pieces(self, list given, Py_ssize_t begun):
-        """The bytes of each id as its token has them."""
-        cdef list pieces = [], table = self.table
-        cdef Py_ssize_t token
-        cdef bint first = not begun
-        if table is None:
-            (table, self.kinds), (self.first, self.first_kinds) = self.rule_decoder.tables
-            self.table = table
-        for i in range(len(given)):
-            token = given[i]
-            piece = (self.first if first else table)[token] if token < len(table) else None
-            if piece is None:
-                raise KeyError(f"Invalid token for decoding: {token}")
-            first = first and self.opens and not piece
-            if self.looks_back:
-                if begun and self.once and token == begun - 1:
-                    piece = b""
-                elif begun and not self.once:
-                    piece = <bytes>self.tails[begun - 1][0] + <bytes>piece
-                begun = 1 + token
-            pieces.append(piece)
-        return pieces
-
-    def rest(self, Place at not None) -> str:
+    def rest(self, Place place not None) -> str:
         """The text that is left at the end of a text."""
-        cdef Text out = Text()
-        if self.runs:
-            out.end_run(at.run, at.size, len(at.cut), self.late, at.front)
-        tail = self.tails[at.begun - 1][1] if at.begun and self.looks_back and not self.once else b""
-        text = out.text() if self.runs else self._plain(at.cut + tail, True)[0]
-        return self._without_front(text, at.left)[0]
+        cdef bytes data
+        with critical_section(self):
+            place, self.out.own.size = copy_of(place), 0
+            if self.by_text:
+                check(st_rules_end(&self.rules.rules, &place.at, &self.out.own), NULL, 0)
+                return self._text()
+            self.rules.add(place, NULL, 0, ST_RULES_LAST | ST_RULES_FRONT_STAYS, &self.out.own)
+            return self._decoded(place, True)
 
-    cdef tuple _plain(self, bytes data, bint final):
+    cdef str _feed(self, Place place, tokens):
+        """The text that ids complete behind a place, which moves; None: the stream's own."""
+        cdef Row row
+        memset(&row, 0, sizeof(row))
+        try:
+            alive = self.decoder._read(tokens, &row, self.skip_special)
+            return self._take(place, row.data, row.n)
+        finally:
+            st_ids_free(&row.own)
+
+    cdef str _take(self, Place place, const uint32_t *ids, size_t n):
+        cdef Place at
+        cdef size_t bad = 0
+        with critical_section(self):
+            at, self.out.own.size = self.at if place is None else place, 0
+            if self.by_text:
+                check(st_rules_feed(&self.rules.rules, &at.at, ids, n, &self.out.own, &bad), ids, bad)
+                return self._text()
+            at = copy_of(at) if place is None else at  # decoding may raise
+            self.rules.add(at, ids, n, ST_RULES_FRONT_STAYS, &self.out.own)
+            text = self._decoded(at, False)
+            self.at = at if place is None else self.at
+            return text
+
+    cdef str _text(self):
+        return PyUnicode_DecodeUTF8(<const char *>self.out.own.data, <Py_ssize_t>self.out.own.size, NULL)
+
+    cdef str _decoded(self, Place place, bint final):
+        """The text of bytes, with those of a character that was not whole in front."""
+        cdef bytes data = PyBytes_FromStringAndSize(<const char *>place.at.cut, place.at.cut_size) + bytes(self.out)
         cdef Py_ssize_t used = PyBytes_GET_SIZE(data)
         text = decode_some(PyBytes_AS_STRING(data), used, PyBytes_AS_STRING(self.mode), NULL if final else &used)
-        return text, data[used:]
-
-    cdef tuple _in_runs(self, list given, list pieces, Place at):
-        cdef bytes kinds = self.kinds if at.begun else self.first_kinds, piece
-        cdef bytearray run = at.run
-        cdef Py_ssize_t i, n = len(given), size = at.size
-        cdef bint broken = at.broken, front = at.front
-        cdef uint8_t[4] cut  # the beginning of a character
-        cdef Py_ssize_t cut_size = PyBytes_GET_SIZE(at.cut)
-        cdef Text out
-        if n == 1 and at.begun and not (size or broken or at.left or kinds[<Py_ssize_t>given[0]]):
-            piece = <bytes>PyList_GET_ITEM(pieces, 0)  # the commonest call
-            return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece), NULL), at
-        out = Text()
-        memcpy(cut, PyBytes_AS_STRING(at.cut), <size_t>cut_size)
-        for i in range(n):
-            piece = <bytes>PyList_GET_ITEM(pieces, i)
-            if i == 1:
-                kinds = self.kinds
-            if not kinds[<Py_ssize_t>given[i]]:
-                out.end_run(run, size, cut_size, self.late, front)
-                if size:
-                    run, size, cut_size, front = bytearray(), 0, 0, False
-                broken = False
-                out.add(PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
-            elif broken:
-                out.add_unknown(1)
-            else:
-                front = front or (not size and not i and not at.begun)
-                run[size:] = piece
-                size += 1
-                broken = goes_wrong(cut, &cut_size, <uint8_t>piece[0])
-                if broken:
-                    out.add_unknown(size)
-                    run, size, cut_size, front = bytearray(), 0, 0, False
-        text = out.text()
-        left = at.left
-        if left:
-            text, left = self._without_front(text, left)
-        return text, place_at(self._begun(given, pieces, at), left, run, size, broken, (<char *>cut)[:cut_size], front)
-
-    cdef tuple _without_front(self, str text, Py_ssize_t left):
-        while left and text:
+        place.at.cut_size = <uint32_t>(PyBytes_GET_SIZE(data) - used)
+        memcpy(place.at.cut, PyBytes_AS_STRING(data) + used, place.at.cut_size)
+        while place.at.left and text:
             if not text.startswith(self.character):
-                return text, 0
-            text, left = text[1:], left - 1
-        return text, left
-
-
-cdef bint goes_wrong(uint8_t *cut, Py_ssize_t *cut_size, uint8_t byte) except -1:
-    """Takes one more byte into the beginning of a character, which is empty once it is whole. Whether it is none then."""
-    cdef Py_ssize_t used = cut_size[0] + 1
-    if used == 1 and byte < 0x80:
-        return False
-    cut[used - 1] = byte
-    cut_size[0] = used
-    try:
-        decode_some(<const char *>cut, used, b"strict", &used)
-    except UnicodeDecodeError:
-        return True
-    if used:
-        cut_size[0] = 0
-    return False
+                place.at.left = 0
+                break
+            text, place.at.left = text[1:], place.at.left - 1
+        return text

@@ -221,7 +221,7 @@ static void check_read(const lists *l, const st_listing *listing, const st_ids *
 /* Reads both lists of a text with a 0 behind it. 0: it is refused. */
 static int read_file(const uint8_t *text, int64_t succeeding, const lists *expected, st_status *status)
 {
-    st_span vocab, merges;
+    st_listing_span vocab, merges;
     st_listing_fault fault = {0, 0, NULL};
     st_listing listing;
     st_ids rows = {NULL, 0, 0};

@@ -76,3 +76,10 @@ cdef extern from "base/tier.h" nogil:
 
 cdef extern from "base/utf8.h" nogil:
     unsigned st_utf8_unfinished(const uint8_t *text, size_t n)
+
+
+cdef extern from "base/reader.h" nogil:
+    ctypedef struct st_reader:
+        const uint8_t *at
+        const uint8_t *end
+        int failed

@@ -17,11 +17,11 @@ cdef extern from "listing/listing.h" nogil:
     ctypedef struct st_listing_fault:
         size_t at, entry
         const char *reason
-    ctypedef struct st_span:
+    ctypedef struct st_listing_span:
         size_t start, end
-    int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault)
-    st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault)
+    int st_listing_find(const uint8_t *text, st_listing_span *vocab, st_listing_span *merges, st_listing_fault *fault)
+    st_status st_listing_read(st_listing *listing, const uint8_t *text, st_listing_span span, st_listing_fault *fault)
     void st_listing_free(st_listing *listing)
     uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n)
-    st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, size_t prefix, st_ids *merges,
+    st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_listing_span span, size_t prefix, st_ids *merges,
                                 st_listing_fault *fault)
