@@ -12,6 +12,7 @@ import pathlib
 import platform
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -108,6 +109,17 @@ def is_quick() -> bool:
     return os.environ.get("STREAMTOK_QUICK_BUILD", "0") != "0"
 
 
+def is_apart() -> bool:
+    """STREAMTOK_DATA=apart: a wheel of code alone, which asks for the data as a wheel of its own (vocabularies/)."""
+    return os.environ.get("STREAMTOK_DATA", "inside") == "apart"
+
+
+def requirements() -> list[str]:
+    """The packages that the library needs when it runs."""
+    data = runpy.run_path("streamtok/bundled/pins.py")["VERSION"]
+    return ["numpy>=1.23", "regex>=2022.1.18", *([f"streamtok-vocab=={data}"] if is_apart() else [])]
+
+
 def flags(source: str, compiler: str, tag: str) -> list[str]:
     """The compiler's flags for a source, a type of compiler, and a platform tag."""
     plain = FLAGS["msvc" if compiler == "msvc" else "unix"]
@@ -177,6 +189,9 @@ class BuildLibrary(build_ext):
         super().run()
         for package, name in KERNELS.items():
             (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
+        if not self.inplace and is_apart():
+            shutil.rmtree(root / "streamtok" / "vocab", ignore_errors=True)
+            return
         self.write_tables(root)
         if not self.inplace:
             self.remove_packed(root)
@@ -243,4 +258,4 @@ def library() -> list[Extension]:
     ]
 
 
-setup(ext_modules=library(), cmdclass={"build_ext": BuildLibrary})
+setup(ext_modules=library(), cmdclass={"build_ext": BuildLibrary}, install_requires=requirements())

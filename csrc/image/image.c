@@ -138,13 +138,16 @@ st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
 
 /* ---- opening ---- */
 
-static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
+/* What is looked at. */
+enum look { LOOK_MADE, LOOK_OWN, LOOK_FOREIGN };
+
+static int is_sound(const st_image_header *h, const uint8_t *image, size_t n, enum look look)
 {
     uint64_t sizes[ST_IMAGE_SECTIONS];
     st_image_place places[ST_IMAGE_SECTIONS];
     if (h->magic != MAGIC || h->version != ST_IMAGE_VERSION || h->byte_order != BYTE_ORDER_MARK || h->size != n)
         return 0;
-    if (h->checksum != st_image_checksum(image, n))
+    if (look != LOOK_MADE && h->checksum != st_image_checksum(image, n))
         return 0;
     if (h->count > ST_MAX_TOKENS || h->dense_side > ST_MAX_TOKENS || h->pair_shift < 32 || h->pair_shift > 63 ||
         h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX || h->model[ST_MODEL_NAME - 1])
@@ -216,11 +219,12 @@ static st_status make_ids(st_vocab *v)
     return ST_OK;
 }
 
-static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *image, int is_foreign)
+static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *image, enum look look)
 {
     const st_cut_tables *cuts = (const st_cut_tables *)(const void *)(image + h->sections[ST_IMAGE_CUTS].start);
     size_t bad;
     ST_TRY(v->identity ? make_ids(v) : ST_OK);
+    const int is_foreign = look == LOOK_FOREIGN;
     if (is_foreign && !st_image_tokens_are_sound(v, (size_t)h->sections[ST_IMAGE_BYTES].size))
         return ST_BAD_IMAGE;
     if (is_foreign)
@@ -236,14 +240,14 @@ static st_status complete(st_vocab *v, const st_image_header *h, const uint8_t *
     return st_vocab_set_cuts(v, cuts);
 }
 
-static st_status open_image(const uint8_t *image, size_t n, st_find_model *models, int is_foreign, st_vocab **vocab)
+static st_status open_image(const uint8_t *image, size_t n, st_find_model *models, enum look look, st_vocab **vocab)
 {
     st_image_header h;
     *vocab = NULL;
     if (n < sizeof h || (uintptr_t)image % ALIGNMENT)
         return ST_BAD_IMAGE;
     memcpy(&h, image, sizeof h);
-    if (!is_sound(&h, image, n))
+    if (!is_sound(&h, image, n, look))
         return ST_BAD_IMAGE;
     const st_model *model = models(h.model);
     if (!model)
@@ -253,7 +257,7 @@ static st_status open_image(const uint8_t *image, size_t n, st_find_model *model
         return ST_NO_MEMORY;
     v->model = model;
     point_into(v, &h, image);
-    const st_status status = complete(v, &h, image, is_foreign);
+    const st_status status = complete(v, &h, image, look);
     if (status) {
         st_vocab_free(v);
         return status;
@@ -264,10 +268,15 @@ static st_status open_image(const uint8_t *image, size_t n, st_find_model *model
 
 st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 {
-    return open_image(image, n, models, 0, vocab);
+    return open_image(image, n, models, LOOK_OWN, vocab);
+}
+
+st_status st_image_open_made(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
+{
+    return open_image(image, n, models, LOOK_MADE, vocab);
 }
 
 st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 {
-    return open_image(image, n, models, 1, vocab);
+    return open_image(image, n, models, LOOK_FOREIGN, vocab);
 }

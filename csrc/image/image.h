@@ -63,6 +63,9 @@ st_status st_image_write(st_vocab *vocab, int whole_tokens, st_bytes *out);
  * machine, or of another model. */
 st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
 
+/* The same without a look at the checksum: for an image that this process has just made. */
+st_status st_image_open_made(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
+
 /* The same for an image that may come from anybody, whose sums are right whatever it holds: every array is looked at first, so that
  * nothing is read outside of them later, and no search goes on for ever (image/sound.c). */
 st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);

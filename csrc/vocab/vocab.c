@@ -452,6 +452,7 @@ void st_vocab_free(st_vocab *v)
         free_arrays(v);
     else if (v->identity)
         st_free(v->ids);
+    st_free(v->own_image);
     st_free(v);
 }
 

@@ -51,6 +51,7 @@ typedef struct st_vocab {
                             * so what is looked up there is what the model gives, also for a part of a piece. No slots where there is
                             * no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
+    void *own_image;             /* memory of the image that is freed with the vocabulary; NULL: it is somebody else's */
     st_attached *machine;            /* the model's: endless/automaton.h, longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *sure_pairs;         /* merge/sure_pairs.h, */

@@ -1,13 +1,14 @@
 """The tables of the bundled vocabularies: prebuilt, and mapped or copied into memory when one is opened.
 
 A file of tables holds what csrc/image/image.h describes: tokens, pairs, cuts, and frequent words with their ids.
-Nothing is computed at load. A file that this process could change is copied, and what is checked is the copy: whoever
-cuts a mapped file kills the processes that read it, and whoever writes to it changes their ids. One that the
-administrator alone can change is mapped, and all processes share it. `vocab/*.tables`, which the build of the
-package writes, hold as many words as a wheel has room for; files in the user's cache folder, made once a machine, hold
-all of them (builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
-another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same ids,
-later and slower.
+`vocab/*.tables`, which the build of the package writes, hold as many words as a wheel has room for, in the compact form
+of csrc/image/compact.h: a third of the bytes, of which each process makes the image in its own memory. Files in the
+user's cache folder, made once a machine, hold all words (builder.py), as they are used: nothing is computed at load. A
+file that this process could change is copied, and what is checked is the copy: whoever cuts a mapped file kills the
+processes that read it, and whoever writes to it changes their ids. One that the administrator alone can change is
+mapped, and all processes share it. Ids do not depend on which of them is used. Where there is none, as after a build
+for another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same
+ids, later and slower.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from .._version import __version__
 from ..disk import cache_folder
 from ..errors import VocabularyError, shown
 from ..native.vocab import IMAGE_VERSION, Vocab
+from . import pins
 from .models import model_named
-from .packed import FOLDER, PUBLISHED, PackedVocabulary, read_packed
+from .packed import FOLDER, OWN_FOLDER, PUBLISHED, PackedVocabulary, read_packed
 from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
 TYPE_CHECKING = False
@@ -43,6 +45,9 @@ its tables in a wheel hold."""
 
 HEAD_BYTES = 256
 """In front of the image in a cached file: what it was made from. A multiple of 64, as the image must lie."""
+
+_PINNED = 16
+"""First bytes of a file of tables that pins.py has."""
 
 _MADV_POPULATE_READ = 22
 """A number of Linux's; Python has no name for it."""
@@ -94,6 +99,9 @@ def _open_tables(name: str, special_tokens: dict[str, int]) -> Vocab | None:
         return None
     except ValueError:  # an empty file cannot be mapped
         raise VocabularyError("the file is empty; install streamtok anew", path) from None
+    if FOLDER != OWN_FOLDER and image[:_PINNED].hex() != pins.SUMS[name]:
+        wanted = f"pip install streamtok-vocab=={pins.VERSION}"
+        raise VocabularyError(f"the tables are of another version of streamtok-vocab; {wanted}", path)
     try:
         return over(image, special_tokens, path)
     except VocabularyError as error:
@@ -207,15 +215,16 @@ def write_tables(folder: str) -> None:
     """Writes the tables of all bundled vocabularies for a wheel into the folder, each whole or not at all."""
     for name, (family, least) in WORDS.items():
         vocab = build_vocabulary(read_packed(name), {}, read_words(family, least))
-        write_file(os.path.join(folder, f"{name}.tables"), b"", vocab)
+        write_file(os.path.join(folder, f"{name}.tables"), b"", vocab, compact=True)
 
 
-def write_file(path: str, head: bytes, vocab: Vocab) -> None:
-    """Writes the head, a multiple of 64 bytes, and the image behind it, whole or not at all."""
+def write_file(path: str, head: bytes, vocab: Vocab, compact: bool = False) -> None:
+    """Writes the head, a multiple of 64 bytes, and the image behind it, whole or not at all. compact: in a third of the
+    bytes; it is made anew in the memory of each process then."""
 
     def write(file: disk.File) -> None:
         file.write(head)
-        vocab.write_image(file.write)
+        vocab.write_image(file.write, compact=compact)
 
     disk.replace(path, write, mode=0o644)
 

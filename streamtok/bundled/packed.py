@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from ..errors import VocabularyError, shown
+from . import pins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,21 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "vocab")
+OWN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "vocab")
+"""Where the files of the bundled vocabularies lie in a build from source."""
+
+
+def _folder() -> str:
+    """Where they lie: in this package, or in that of the distribution streamtok-vocab (pins.py)."""
+    if os.path.exists(os.path.join(OWN_FOLDER, "words.stw")):
+        return OWN_FOLDER
+    from importlib.util import find_spec
+
+    spec = find_spec("streamtok_vocab")
+    return spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else OWN_FOLDER
+
+
+FOLDER = _folder()
 """Where the files of the bundled vocabularies lie."""
 
 PUBLISHED = {
@@ -113,7 +128,8 @@ def read_packed(name: str) -> PackedVocabulary:
         with open(path, "rb") as file:
             data = file.read(MAX_FILE_BYTES)
     except FileNotFoundError:
-        raise VocabularyError("there is no such bundled vocabulary; install streamtok anew", path) from None
+        wanted = f"pip install streamtok-vocab=={pins.VERSION}, or install streamtok anew"
+        raise VocabularyError(f"the file of this bundled vocabulary is missing; {wanted}", path) from None
     return unpack(data, path)
 
 

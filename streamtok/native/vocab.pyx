@@ -57,8 +57,8 @@ cdef class Vocab:
     blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending unless any_order
     is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
-    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else; deep: all of it is looked at, as it
-    may come from anybody. others: id -> bytes, of further ids to decode. model: the name of its model (model.pyx); where it does not
+    buffer at a multiple of 64 bytes that to_image() filled, or the compact form of one; VocabularyError if it is anything else; deep: all
+    of it is looked at, as it may come from anybody, and it is not compact. others: id -> bytes, of further ids to decode. model: the name of its model (model.pyx); where it does not
     merge, of the splits only that of a silent token counts. own: what the model keeps with the vocabulary."""
     def __cinit__(
         self, bytes blob, lengths: _Data | None, ranks: _Data | None, splits: _Data | None, dict special_tokens not None: dict[str, int],
@@ -135,10 +135,13 @@ cdef class Vocab:
         cdef Items given = bytes_in(image)
         cdef const uint8_t *data = <const uint8_t *>given.data
         cdef size_t n = <size_t>given.n
-        # Of what a memoryview is of: the garbage collector clears a memoryview while its buffer is in use.
-        self.image = bytes_in(image.obj if isinstance(image, memoryview) else image)
+        cdef bint is_compact = not deep and st_image_is_compact(data, n)
+        if not is_compact:  # of what a memoryview is of: the garbage collector clears a memoryview while its buffer is in use
+            self.image = bytes_in(image.obj if isinstance(image, memoryview) else image)
         with nogil:
-            if deep:
+            if is_compact:
+                status = st_image_open_compact(data, n, st_model_named, &self.vocab)
+            elif deep:
                 status = st_image_open_foreign(data, n, st_model_named, &self.vocab)
             else:
                 status = st_image_open(data, n, st_model_named, &self.vocab)
@@ -152,12 +155,17 @@ cdef class Vocab:
         as a GPU needs them (csrc/image/image.h)."""
         return self.write_image(bytes, whole_tokens)
 
-    def write_image(self, write: Callable[[memoryview], _T], bint whole_tokens=False) -> _T:
-        """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made."""
-        cdef Bytes out = Bytes.__new__(Bytes)
+    def write_image(self, write: Callable[[memoryview], _T], bint whole_tokens=False, bint compact=False) -> _T:
+        """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made. compact: the
+        form of a package, a third of the bytes, which the argument `image` takes, too."""
+        cdef Bytes out = Bytes.__new__(Bytes), image
         cdef st_status status
         with nogil:
             status = st_image_write(self.vocab, whole_tokens, &out.own)
+        if compact and not status:
+            image, out = out, Bytes.__new__(Bytes)
+            with nogil:
+                status = st_image_compact(image.own.data, image.own.size, &out.own)
         if status:
             raise MemoryError
         with memoryview(memory_of(out, out.own.data, out.own.size)) as view:

@@ -15,17 +15,19 @@ import zlib
 import numpy as np
 import pytest
 
+from streamtok.bundled import pins
 from streamtok.bundled.mapped import WORDS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [".c", ".h", ".pxd", ".pxi", ".pyx"]
 
 
-def run(*arguments: object, cwd: pathlib.Path = ROOT) -> None:
-    """Runs `python ARGUMENTS`; what it says is the failure's message."""
+def run(*arguments: object, cwd: pathlib.Path = ROOT, succeeds: bool = True) -> str:
+    """Runs `python ARGUMENTS`, and returns what it says, which is the failure's message."""
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    assert (done.returncode == 0) is succeeds, f"{' '.join(command)}\n{done.stdout}"
+    return done.stdout
 
 
 def needs(*modules: str) -> pytest.MarkDecorator:
@@ -113,23 +115,78 @@ def test_each_file_of_tests_has_a_name_of_its_own():
 
 
 @pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Names in a wheel built from a copy of the tree, where an earlier build has left nothing behind but what it
-    compiled. What is older than its source is compiled again."""
-    folder = tmp_path_factory.mktemp("wheel")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A copy of the tree, where an earlier build has left nothing behind but what it compiled. What is older than its
+    source is compiled again."""
+    folder = tmp_path_factory.mktemp("wheel") / "tree"
     leave_out = shutil.ignore_patterns("build", "dist", ".*", "*.so", "*.pyd", "*.egg-info", "__pycache__", "results")
-    shutil.copytree(ROOT, folder / "tree", ignore=leave_out)
-    compiled = [path for path in (ROOT / "build").glob("temp.*") if not path.name.endswith("-quick")]
-    for path in (*(ROOT / "build").glob("streamtok"), *compiled):  # Cython's C, and the objects
-        shutil.copytree(path, folder / "tree" / "build" / path.name)
+    shutil.copytree(ROOT, folder, ignore=leave_out)
+    for path in (*(ROOT / "build").glob("streamtok"), *compiled()):  # Cython's C, and the objects
+        shutil.copytree(path, folder / "build" / path.name)
+    return folder
+
+
+def compiled() -> list[pathlib.Path]:
+    return [path for path in (ROOT / "build").glob("temp.*") if not path.name.endswith("-quick")]
+
+
+def built(tree: pathlib.Path, what: str, to: str, **environment: str) -> pathlib.Path:
+    """A wheel built in the tree."""
     with pytest.MonkeyPatch.context() as patch:
-        if not compiled:
+        if not compiled():
             patch.setenv("STREAMTOK_QUICK_BUILD", "1")  # the names are the same
-        run("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "-w", folder, cwd=folder / "tree")
-    (wheel,) = folder.glob("*.whl")
-    assert wheel.stat().st_size <= 27_000_000, "tables of fewer frequent words, see streamtok/bundled/mapped.py"
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        run("-m", "pip", "wheel", what, "--no-deps", "--no-build-isolation", "-w", tree.parent / to, cwd=tree)
+    (wheel,) = (tree.parent / to).glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tree: pathlib.Path) -> list[str]:
+    """Names in a wheel."""
+    wheel = built(tree, ".", "whole")
+    assert wheel.stat().st_size <= 23_000_000, "tables of fewer frequent words, see streamtok/bundled/mapped.py"
     with zipfile.ZipFile(wheel) as archive:
         return archive.namelist()
+
+
+@needs("pip", "setuptools", "Cython", "numpy")
+@pytest.mark.slow
+def test_code_and_data_in_wheels_of_their_own(tree: pathlib.Path, wheel_names: list[str]):
+    """As a package index has them: small, and together they are what one wheel is."""
+    run("setup.py", "build_ext", "--inplace", cwd=tree)
+    code, data = built(tree, ".", "apart", STREAMTOK_DATA="apart"), built(tree, "./vocabularies", "data")
+    assert code.stat().st_size <= 3_000_000 or not compiled()
+    with zipfile.ZipFile(code) as archive, zipfile.ZipFile(data) as other:
+        names, files = archive.namelist(), {name for name in other.namelist() if "dist-info" not in name}
+        [metadata] = [name for name in names if name.endswith("METADATA")]
+        assert f"Requires-Dist: streamtok-vocab=={pins.VERSION}\n" in archive.read(metadata).decode()
+    assert {name for name in wheel_names if "/vocab/" in name} == set(wheel_names) - set(names)
+    assert files == {
+        f"streamtok_vocab/{name}" for name in ("__init__.py", "words.stw", *(f"{each}.tables" for each in WORDS))
+    }
+    there = tree.parent / "installed"
+    run("-m", "pip", "install", "--no-deps", "--no-index", "--target", there, code, data)
+    size = sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
+    assert size <= 40_000_000 or not compiled()
+    names = "r50k_base", "o200k_base"
+    program = f"import streamtok; print([streamtok.get_encoding(name).encode('hello') for name in {names}])"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(there))
+        assert run("-c", program, cwd=tree.parent) == "[[31373], [24912]]\n"
+        (there / "streamtok_vocab" / "r50k_base.tables").write_bytes(b"scompact of another version")
+        assert "pip install streamtok-vocab==" in run("-c", program, cwd=tree.parent, succeeds=False)
+        shutil.rmtree(there / "streamtok_vocab")
+        assert "pip install streamtok-vocab==" in run("-c", program, cwd=tree.parent, succeeds=False)
+
+
+def test_pins_are_those_of_the_tables():
+    for name, pinned in pins.SUMS.items():
+        path = ROOT / "streamtok" / "vocab" / f"{name}.tables"
+        if not path.exists():
+            pytest.skip("this installation has no prebuilt tables")
+        assert path.read_bytes()[:16].hex() == pinned, "streamtok/bundled/pins.py: renew it, and the version in it"
 
 
 @needs("pip", "setuptools", "Cython", "numpy")

@@ -22,5 +22,11 @@ cdef extern from "image/image.h" nogil:
     st_status st_image_open_foreign(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 
 
+cdef extern from "image/compact.h" nogil:
+    st_status st_image_compact(const uint8_t *image, size_t n, st_bytes *out)
+    int st_image_is_compact(const uint8_t *data, size_t n)
+    st_status st_image_open_compact(const uint8_t *data, size_t n, st_find_model *models, st_vocab **vocab)
+
+
 cdef extern from "image/frequent_words.h" nogil:
     st_status st_vocab_add_words(st_vocab *vocab, const uint8_t *data, const uint8_t *lengths, size_t count)

@@ -1,0 +1,34 @@
+"""Puts the data into the wheel: tables that the streamtok in the folder above writes, and its lists of words."""
+
+from __future__ import annotations
+
+import pathlib
+import runpy
+import shutil
+import subprocess
+import sys
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+from setuptools.errors import ExecError
+
+ABOVE = pathlib.Path(__file__).resolve().parent.parent
+PINS = runpy.run_path(str(ABOVE / "streamtok" / "bundled" / "pins.py"))
+WRITE = "import sys; from streamtok.bundled import mapped; mapped.write_tables(sys.argv[1])"
+
+
+class BuildData(build_py):
+    def run(self) -> None:
+        super().run()
+        folder = pathlib.Path(self.build_lib, "streamtok_vocab").resolve()
+        shutil.copyfile(ABOVE / "streamtok" / "vocab" / "words.stw", folder / "words.stw")
+        subprocess.run([sys.executable, "-c", WRITE, folder], check=True, cwd=ABOVE)
+        for name, pinned in PINS["SUMS"].items():
+            made = (folder / f"{name}.tables").read_bytes()[:16].hex()
+            if made != pinned:
+                raise ExecError(
+                    f"{name}.tables begins with {made}, and streamtok/bundled/pins.py has {pinned}: renew it"
+                )
+
+
+setup(version=PINS["VERSION"], packages=["streamtok_vocab"], cmdclass={"build_py": BuildData})
