@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .native.job import parts
 
@@ -127,10 +127,6 @@ def _spans(encoding: Encoding, text: bytes) -> Places:
     return np.frombuffer(encoding._coder.piece_spans(text), np.int64).reshape(-1, 2)
 
 
-_PIECE_END = b"\xff"
-"""What stands behind each piece in a text that is divided before it is split (csrc/normal/normalizer.h)."""
-
-
 def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[tuple[int | None, bytes, Places]]:
     """(id, b"", characters) of a name, (None, text, characters) of what lies between two, as it is normalized: for each
     byte the number of the character in the given text that it comes from; for a name that of the first."""
@@ -139,41 +135,43 @@ def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[t
     # A token may begin at the end of the text.
     character: Places = np.cumsum((np.frombuffer(data + b" ", np.uint8) & 0xC0) != 0x80) - 1
     late = allowed.late if allowed is not None else None
-    behind = encoding._normalizer.behind if encoding._normalizer is not None else None
+    normalizer = encoding._normalizer
+    behind = normalizer.behind if normalizer is not None else None
     for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
         if token is not None:
             yield token, b"", character[start : start + 1]
             continue
-        text, sources = _traced(encoding, data, start, end)
+        text, sources = data[start:end], np.arange(start, end)
+        if normalizer is not None and normalizer.splits:
+            yield from ((None, made, character[at]) for made, at in _divided(normalizer, text, sources, start > 0))
+            continue
+        if normalizer is not None:
+            text, again = normalizer.trace(text.decode(), 0 if start else None)
+            sources = sources[np.array(again.tolist(), np.int64)]
         for first, last, name in parts(late, text) if late is not None else [(0, len(text), None)]:
             if name is not None:
                 yield name, b"", character[sources[first : first + 1]]
                 continue
-            part, places = text[first:last], sources[first:last]
-            if behind is not None:
-                part, again = behind.trace(part.decode(), start > 0 or first > 0)
-                known = np.array(again.tolist(), np.int64)
-                places = places[
-                    known.clip(max=len(places) - 1)
-                ]  # what stands behind the last piece has none of its own
-            if behind is None or behind.behind is None:
-                yield None, part, character[places]
-                continue
-            at = 0
-            for piece in part.split(_PIECE_END)[:-1]:
-                made, again = behind.behind.trace(piece.decode())
-                yield None, made, character[places[at : at + len(piece)][again.tolist()]]
-                at += len(piece) + 1
+            part = text[first:last], sources[first:last]
+            made_of = [part] if behind is None else _divided(behind, *part, start > 0 or first > 0)
+            yield from ((None, made, character[at]) for made, at in made_of)
 
 
-def _traced(encoding: Encoding, data: bytes, start: int, end: int) -> tuple[bytes, Places]:
-    """data[start:end] as it is normalized, and for each byte where the character begins that it comes from."""
+def _divided(
+    normalizer: Any, text: bytes, places: Places, later: bool = False, begun: int | None = None
+) -> Iterator[tuple[bytes, Places]]:
+    """What a normalizer, and those behind it, make of a text whose bytes come from `places`, with the places of that;
+    for each piece by itself, where it splits. later: a name stands in front of the text. begun: as Normalizer.trace()
+    has it."""
     import numpy as np
 
-    if encoding._normalizer is None:
-        return data[start:end], np.arange(start, end)
-    text, sources = encoding._normalizer.trace(data[start:end].decode(), start > 0)
-    return text, np.array(sources.tolist(), np.int64) + start
+    begun = 0 if later else begun
+    if not normalizer.splits:
+        made, again = normalizer.trace(text.decode(), begun)
+        yield made, places[np.array(again.tolist(), np.int64)]
+        return
+    for piece, of_piece, first in normalizer.pieces(text.decode(), begun):
+        yield from _divided(normalizer.behind, piece.encode(), places[of_piece], begun=first)
 
 
 def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:

@@ -41,7 +41,9 @@ The next ones are of tokenizers. DIGITS_MORE: what its Digits holds beyond N. PU
 its Punctuation lacks of P, and holds beyond it. ONIGURUMA_WORD_LACKS, ONIGURUMA_WORD_MORE: the same for what its
 regular expressions take for \\\\w, beside that of tiktoken; in brackets nothing is held beyond it.
 FOLDS: the sets of characters that (?i) takes for each other, one a line, in UTF-8.
-The two blobs are zlib in base 85.
+SCRIPT_RUNS: the code space from 0 on as runs that the UnicodeScripts of tokenizers tells apart, (length, number of the
+script) each, both varints; number 0 goes with each script.
+The three blobs are zlib in base 85.
 """
 
 # fmt: off
@@ -88,7 +90,7 @@ def category_runs(codes: bytearray) -> bytes:
     for at in range(1, len(codes) + 1):
         if at < len(codes) and codes[at] == codes[start]:
             continue
-        out += varint(at - start) + bytes([codes[start]])
+        out += varint(at - start) + varint(codes[start])
         start = at
     return bytes(out)
 
@@ -148,6 +150,20 @@ def of_tokenizers(in_tiktoken: dict[str, set[str]]) -> str:
     return "".join(f"{name} = {tuple(ranges(''.join(members)))}\n" for name, members in tables.items())
 
 
+def script_numbers() -> bytearray:
+    """The number of the script of each code point, in the order in which they come; 0: it goes with any."""
+    stage = pre_tokenizers.UnicodeScripts()
+    numbers = bytearray(0x110000)
+    kept = "".join(c for c in EVERY if stage.pre_tokenize_str(c))
+    first: list[str] = []  # a character of each script
+    for run, _ in stage.pre_tokenize_str(kept):
+        number = next((i for i, c in enumerate(first) if len(stage.pre_tokenize_str(c + run[0])) == 1), len(first))
+        first += [run[0]] * (number == len(first))
+        for character in run:
+            numbers[ord(character)] = 1 + number
+    return numbers
+
+
 def properties() -> str:
     """The table of PROPERTIES, in lower case."""
     lines = []
@@ -198,6 +214,7 @@ def render() -> str:
         + properties()
         + blob("CATEGORY_RUNS", category_runs(codes))
         + blob("FOLDS", "\n".join(fold_orbits()).encode())
+        + blob("SCRIPT_RUNS", category_runs(script_numbers()))
     )
 
 

@@ -120,7 +120,7 @@ def split(rng: random.Random) -> Record:
         return {"type": "Digits", "individual_digits": rng.random() < 0.5}
     if kind == 5:
         return {"type": "Punctuation", "behavior": rng.choice(BEHAVIORS)}
-    return {"type": pick(rng, "Whitespace", "WhitespaceSplit", "BertPreTokenizer")}
+    return {"type": pick(rng, *["Whitespace", "WhitespaceSplit", "BertPreTokenizer"] * 3, "UnicodeScripts")}
 
 
 def pre_tokenizer(rng: random.Random, kind: str) -> Record | None:
@@ -131,6 +131,8 @@ def pre_tokenizer(rng: random.Random, kind: str) -> Record | None:
         splits.insert(0 if rng.random() < 0.7 else len(splits), metaspace(rng))
     elif kind == "words" and rng.random() < 0.6:
         splits = [{"type": "BertPreTokenizer"}]
+    while rng.random() < 0.07:  # what seldom stands there
+        splits.insert(rng.randrange(len(splits) + 1), pick(rng, metaspace, metaspace, byte_level)(rng))
     return sequence(rng, "pretokenizers", splits)
 
 

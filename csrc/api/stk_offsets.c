@@ -11,8 +11,8 @@ typedef struct tracing {
     size_t n;
     st_bytes made;    /* the text of the pieces and names, and */
     st_bytes places;  /* size_t: for each byte, or for each token of a model that does not keep bytes, the place in the text */
-    st_bytes parts[3]; /* normalized text: of a part between names, of one between late names, of a piece; */
-    st_bytes sources[3]; /* size_t: for each byte its place in what it was made of */
+    st_bytes parts[ST_FRONT_FLOWS]; /* normalized text: of a part between names, of one between late names, of a piece, and so on; */
+    st_bytes sources[ST_FRONT_FLOWS]; /* size_t: for each byte its place in the given text */
     st_ids starts;
 } tracing;
 
@@ -66,23 +66,29 @@ static st_status collect(void *context, const uint8_t *text, const size_t *sourc
 {
     st_bytes *out = context;
     ST_TRY(st_bytes_append(out, text, n));
-    return st_bytes_append(out + 3, source, n * sizeof *source);
+    return st_bytes_append(out + ST_FRONT_FLOWS, source, n * sizeof *source);
 }
 
-/* text[0..n) through a normalizer, to parts[at] and sources[at], which then has places in the given text: those of places[..]. */
-static st_status trace(tracing *t, int at, const st_normalizer *normalizer, const uint8_t *text, const size_t *places, size_t n, int later)
+/* text[0..n), of which the first bytes `*begun` come from the first character, through a normalizer, to parts[at] and sources[at], which
+ * then has places in the given text: those of places[..]. *begun is then of what was made. */
+static st_status trace(tracing *t, int at, const st_normalizer *normalizer, const uint8_t *text, const size_t *places, size_t n,
+                       size_t *begun)
 {
     st_flow flow;
+    size_t first = 0;
     t->parts[at].size = t->sources[at].size = 0;
     st_flow_init(&flow, normalizer);
     flow.sink = collect;
     flow.context = &t->parts[at];
     flow.traced = 1;
-    flow.later = later;
-    const st_status status = st_flow_feed(&flow, text, n, 1);
+    flow.later = !*begun;
+    const st_status status = st_flow_feed_piece(&flow, text, n, *begun, 1);
     st_flow_free(&flow);
     ST_TRY(status);
     size_t *made = (size_t *)(void *)t->sources[at].data;
+    while (*begun && first < t->parts[at].size && !made[first])
+        first++;
+    *begun = first;
     for (size_t i = 0; i < t->parts[at].size; i++)
         made[i] = places[made[i]];
     return ST_OK;
@@ -98,23 +104,31 @@ static const size_t *places_at(const tracing *t, int at)
     return (const size_t *)(const void *)t->sources[at].data;
 }
 
+/* What normalizer `i` makes of a text, and those behind it of each of its pieces. begun: as trace() takes it. */
+static st_status add_made(tracing *t, int i, const st_normalizer *normalizer, const uint8_t *text, const size_t *places, size_t n,
+                          size_t begun)
+{
+    ST_TRY(trace(t, i, normalizer, text, places, n, &begun));
+    if (!st_normalizer_splits(normalizer))
+        return add_text(t, text_at(t, i), places_at(t, i), t->parts[i].size);
+    for (size_t at = 0, size, all = t->parts[i].size; at < all; at += size + 1) {
+        const uint8_t *piece = t->parts[i].data + at, *end = memchr(piece, ST_PIECE_END, all - at);
+        size = end ? (size_t)(end - piece) : all - at;
+        ST_TRY(add_made(t, i + 1, normalizer->behind, piece, places_at(t, i) + at, size, st_begun_from(begun, at, size)));
+    }
+    return ST_OK;
+}
+
+static size_t begun_of(const uint8_t *text, size_t n, int later)
+{
+    return n && !later ? st_utf8_size(*text) : 0;
+}
+
 /* A part between late names. */
 static st_status add_part(tracing *t, const uint8_t *text, const size_t *places, size_t n, int later)
 {
     const st_normalizer *behind = t->c->normalizer ? t->c->normalizer->behind : NULL;
-    if (!behind)
-        return add_text(t, text, places, n);
-    ST_TRY(trace(t, 1, behind, text, places, n, later));
-    if (!behind->behind)
-        return add_text(t, text_at(t, 1), places_at(t, 1), t->parts[1].size);
-    for (size_t at = 0, n_pieces = t->parts[1].size; at < n_pieces;) {
-        const uint8_t *end = memchr(t->parts[1].data + at, ST_PIECE_END, n_pieces - at);
-        const size_t size = end ? (size_t)(end - t->parts[1].data) - at : n_pieces - at;
-        ST_TRY(trace(t, 2, behind->behind, t->parts[1].data + at, places_at(t, 1) + at, size, 0));
-        ST_TRY(add_text(t, text_at(t, 2), places_at(t, 2), t->parts[2].size));
-        at += size + 1;
-    }
-    return ST_OK;
+    return behind ? add_made(t, 1, behind, text, places, n, begun_of(text, n, later)) : add_text(t, text, places, n);
 }
 
 /* ---- names ---- */
@@ -161,10 +175,17 @@ static st_status end_part(void *context)
     for (size_t i = 0; i <= n; i++)
         places[i] = start + i;
     const st_special *late = t->coder->allowed ? t->coder->allowed->late : NULL;
-    st_status status = t->c->normalizer ? trace(t, 0, t->c->normalizer, p->text + start, places, n, start > 0) : ST_OK;
-    if (!status)
-        status = t->c->normalizer ? cut(t, late, text_at(t, 0), places_at(t, 0), t->parts[0].size, 1, start > 0)
-                                  : cut(t, late, p->text + start, places, n, 1, start > 0);
+    const st_normalizer *normalizer = t->c->normalizer;
+    size_t begun = begun_of(p->text + start, n, start > 0);
+    st_status status = ST_OK;
+    if (normalizer && st_normalizer_splits(normalizer)) {
+        status = add_made(t, 0, normalizer, p->text + start, places, n, begun);
+    } else if (normalizer) {
+        status = trace(t, 0, normalizer, p->text + start, places, n, &begun);
+        status = status ? status : cut(t, late, text_at(t, 0), places_at(t, 0), t->parts[0].size, 1, start > 0);
+    } else {
+        status = cut(t, late, p->text + start, places, n, 1, start > 0);
+    }
     st_free(places);
     return status;
 }
@@ -245,9 +266,7 @@ static void put(const tracing *t, const st_ids *ids, size_t prefix, size_t suffi
 
 static int can_tell(const st_compiled *c)
 {
-    const st_normalizer *n = c->normalizer;
-    const int begins_with_pieces = n && n->count && n->steps[n->count - 1].kind == ST_STEP_PIECES;
-    return !begins_with_pieces && (st_vocab_has(c->vocab, ST_MODEL_KEEPS_BYTES) || c->vocab->model->starts);
+    return st_vocab_has(c->vocab, ST_MODEL_KEEPS_BYTES) || c->vocab->model->starts;
 }
 
 static st_status find(tracing *t, const st_ids *ids, size_t prefix, size_t suffix, uint64_t *offsets, size_t capacity)
@@ -258,7 +277,7 @@ static st_status find(tracing *t, const st_ids *ids, size_t prefix, size_t suffi
         put(t, ids, prefix, suffix, offsets, capacity, plain);
     st_bytes_free(&t->made);
     st_bytes_free(&t->places);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ST_FRONT_FLOWS; i++) {
         st_bytes_free(&t->parts[i]);
         st_bytes_free(&t->sources[i]);
     }

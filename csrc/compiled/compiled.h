@@ -42,7 +42,7 @@ typedef struct st_added {
     st_span name, sought; /* sought: what a late one looks like once it is normalized */
 } st_added;
 
-#define ST_COMPILED_FLOWS 3 /* in front of late names, behind them, in each piece (stream/front.h) */
+#define ST_COMPILED_FLOWS (2 + ST_MOST_SPLITS) /* in front of late names, behind them, in each piece, and so on (stream/front.h) */
 
 typedef struct st_compiled {
     st_vocab *vocab;

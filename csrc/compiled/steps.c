@@ -147,10 +147,12 @@ static st_status read_normalizer(st_compiled *c, st_reader *r, st_normalizer *no
 st_status st_compiled_read_steps(st_compiled *c, st_reader *r)
 {
     double growth = 1;
-    int splits = 0, begins_with_pieces = 0, more = any(r);
-    for (size_t i = 0; more; i++) {
-        begins_with_pieces |= i == 1 && splits;
-        if (i == ST_COMPILED_FLOWS || (i == 2 && (!splits || begins_with_pieces)))
+    int splits = 0, more = any(r);
+    for (size_t i = 0, divided = 0; more; i++) {
+        if (i > 1 && !splits) /* late names are sought once, and behind them each but the last one divides */
+            return ST_BAD_IMAGE;
+        divided += splits;
+        if (divided > ST_MOST_SPLITS)
             return ST_BAD_IMAGE;
         c->normalizer = &c->normalizers[0];
         c->normalizer_count = i + 1;
@@ -159,7 +161,7 @@ st_status st_compiled_read_steps(st_compiled *c, st_reader *r)
         more = any(r);
         if (splits && !more)
             return ST_BAD_IMAGE;
-        if (more && i + 1 < ST_COMPILED_FLOWS)
+        if (more)
             c->normalizers[i].behind = &c->normalizers[i + 1];
     }
     return st_reader_status(r);

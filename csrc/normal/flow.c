@@ -89,13 +89,19 @@ static st_status run_step(st_flow *flow, size_t step, st_part part, int end)
     return functions[flow->normalizer->steps[step].kind](flow, step, part, end);
 }
 
+static st_status to_sink(st_flow *flow, st_part part)
+{
+    flow->begun = part.begun;
+    return flow->sink(flow->context, part.text, part.source, part.n);
+}
+
 static st_status give_on(st_flow *flow, size_t step, st_part part)
 {
     if (!part.n)
         return ST_OK;
     ST_TRY(st_go_on(part.n)); /* each step may make more than it is given, and a later one may drop it all */
     if (step + 1 == flow->normalizer->count)
-        return flow->sink(flow->context, part.text, part.source, part.n);
+        return to_sink(flow, part);
     return run_step(flow, step + 1, part, 0);
 }
 
@@ -221,7 +227,7 @@ static st_status run_first(st_flow *flow, st_part part, int end)
 static st_status run_steps(st_flow *flow, st_part part, int end)
 {
     const size_t count = st_flow_steps(flow);
-    st_status status = count || !part.n ? ST_OK : flow->sink(flow->context, part.text, part.source, part.n);
+    st_status status = count || !part.n ? ST_OK : to_sink(flow, part);
     for (size_t i = 0; i < count && !status; i++, part.n = part.begun = 0) {
         if (end || !i)
             status = i ? run_step(flow, i, part, end) : run_first(flow, part, end);
@@ -247,7 +253,7 @@ static st_status feed_traced(st_flow *flow, const uint8_t *text, size_t n, size_
     st_status status = st_bytes_reserve(&source, n * sizeof(size_t) + 1);
     size_t *sources = (size_t *)(void *)source.data;
     for (size_t at = 0; !status && at < n; at++)
-        sources[at] = st_utf8_is_continuation(text[at]) ? sources[at - 1] : flow->at + at;
+        sources[at] = st_utf8_is_continuation(text[at]) || (at && at < begun) ? sources[at - 1] : flow->at + at;
     if (!status) {
         const st_part part = {text, sources, n, begun};
         status = run_steps(flow, part, end);
@@ -267,11 +273,16 @@ static st_status make_states(st_flow *flow)
 
 st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
 {
-    const st_part part = {text, NULL, n, n && !flow->at && !flow->later ? st_utf8_size(text[0]) : 0};
+    return st_flow_feed_piece(flow, text, n, n && !flow->at && !flow->later ? st_utf8_size(text[0]) : 0, end);
+}
+
+st_status st_flow_feed_piece(st_flow *flow, const uint8_t *text, size_t n, size_t begun, int end)
+{
+    const st_part part = {text, NULL, n, begun};
     const size_t count = st_flow_steps(flow);
     flow->plain = plain_part(flow, count, text, n, end);
     if (n && flow->plain == n) /* nothing is held: no state is needed */
-        return flow->sink(flow->context, text, NULL, n);
+        return to_sink(flow, part);
     ST_TRY(make_states(flow));
     for (size_t i = 0; i < count; i++)
         flow->states[i].kept = flow->states[i].held.text.size;

@@ -18,6 +18,9 @@
 
 #define ST_MOST_STEPS 16
 
+/* Steps that split into pieces, one behind the other. */
+#define ST_MOST_SPLITS 4
+
 typedef enum st_step_kind {
     ST_STEP_FORM,    /* a normal form */
     ST_STEP_LOWER,   /* characters to lower case, each by itself */
@@ -30,7 +33,7 @@ typedef enum st_step_kind {
     ST_STEP_WORDS,   /* white space goes, and each word behind it begins with `content` */
     ST_STEP_SENTENCE, /* SentencePiece's: the map `pattern`, symbols that stay, blanks to marks (sentence_step.c) */
     ST_STEP_MATCHES,  /* what the table `dfa` drops becomes `content`; the rest stays */
-    ST_STEP_PIECES,   /* the pieces of the table `dfa`, ST_PIECE_END behind each; the last step there is. With a `pattern` it is the sizes
+    ST_STEP_PIECES,   /* the pieces of the table `dfa`, ST_PIECE_END behind each; the last step of its normalizer. With a `pattern` it is the sizes
                        * of groups, in two bytes each, the lower one first: a piece of characters of the class is divided into these */
     ST_STEP_LETTERS   /* each byte becomes GPT-2's letter for it */
 } st_step_kind;
@@ -64,10 +67,16 @@ typedef struct st_step {
 typedef struct st_normalizer {
     st_step steps[ST_MOST_STEPS];
     size_t count;
-    /* What is done to the text between late names (stream/front.h), and of that, to each piece by itself, if the last step there is
-     * ST_STEP_PIECES. Not owned; NULL: nothing. */
+    /* What is done to the text between late names (stream/front.h); or, if the last step here is ST_STEP_PIECES, to each piece by itself.
+     * Not owned; NULL: nothing. */
     const struct st_normalizer *behind;
 } st_normalizer;
+
+/* Whether it divides the text into pieces. */
+static inline int st_normalizer_splits(const st_normalizer *normalizer)
+{
+    return normalizer->count && normalizer->steps[normalizer->count - 1].kind == ST_STEP_PIECES;
+}
 
 void st_normalizer_init(st_normalizer *normalizer);
 void st_normalizer_free(st_normalizer *normalizer);
@@ -132,6 +141,7 @@ typedef struct st_flow {
     void *context;
     size_t at;                       /* bytes of the text so far */
     size_t plain;                    /* how much of what the first step takes next is surely in its form already */
+    size_t begun;                    /* of what the sink takes: so many bytes come from the first character of the given text */
     int traced;
     int later;                       /* the text is a part of one, and not its first: the caller's to set */
 } st_flow;
@@ -141,6 +151,15 @@ void st_flow_free(st_flow *flow);
 
 /* end: the text ends; the flow is then at the start of the next one. After an error, st_flow_roll_back or st_flow_reset. */
 st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end);
+
+/* The same for a piece, or a part of one: its first `begun` bytes come from the first character of the given text. */
+st_status st_flow_feed_piece(st_flow *flow, const uint8_t *text, size_t n, size_t begun, int end);
+
+/* Of n bytes at text[at..), in a text of which the first `begun` come from the first character, those that do. */
+static inline size_t st_begun_from(size_t begun, size_t at, size_t n)
+{
+    return begun <= at ? 0 : begun - at < n ? begun - at : n;
+}
 
 /* Bytes that the steps hold. */
 size_t st_flow_held(const st_flow *flow);

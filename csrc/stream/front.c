@@ -4,7 +4,7 @@ void st_front_use(st_front *front, const st_normalizer *normalizer, const st_spe
 {
     front->is_on = 1;
     front->names.names = names;
-    const int splits = normalizer && normalizer->count && normalizer->steps[normalizer->count - 1].kind == ST_STEP_PIECES;
+    const int splits = normalizer && st_normalizer_splits(normalizer);
     st_flow_init(&front->flows[0], splits ? NULL : normalizer);
     front->count = 1;
     const st_normalizer *next = splits || !normalizer ? normalizer : normalizer->behind;
@@ -85,16 +85,18 @@ static st_status to_sink(void *context, const uint8_t *text, const size_t *sourc
     return s->sink->text(s->sink->context, text, n);
 }
 
-/* Text with ST_PIECE_END behind each piece. */
+/* Text with ST_PIECE_END behind each piece, from the flow in front. */
 static st_status to_pieces(void *context, const uint8_t *text, const size_t *source, size_t n)
 {
     const stage *s = context;
+    const size_t begun = s->front->flows[s->at - 1].begun;
+    const int is_last = s->at + 1 == s->front->count;
     (void)source;
     for (size_t at = 0; at < n;) {
         const uint8_t *border = memchr(text + at, ST_PIECE_END, n - at);
         const size_t stop = border ? (size_t)(border - text) : n;
-        ST_TRY(st_flow_feed(&s->front->flows[ST_FRONT_PIECE], text + at, stop - at, border != NULL));
-        if (border)
+        ST_TRY(st_flow_feed_piece(&s->front->flows[s->at], text + at, stop - at, st_begun_from(begun, at, stop - at), border != NULL));
+        if (border && is_last)
             ST_TRY(s->sink->end(s->sink->context));
         at = stop + (border != NULL);
     }
@@ -103,11 +105,13 @@ static st_status to_pieces(void *context, const uint8_t *text, const size_t *sou
 
 st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int final, const st_cutter_sink *sink)
 {
-    stage behind = {front, 1, sink, NULL}, whole = {front, 0, sink, sink};
-    const st_cutter_sink between = {take_text, take_end, take_name, &behind}, next = {take_text, take_end, take_name, &whole};
+    stage behind[ST_FRONT_FLOWS] = {{NULL, 0, NULL, NULL}}, whole = {front, 0, sink, sink};
+    const st_cutter_sink between = {take_text, take_end, take_name, &behind[1]}, next = {take_text, take_end, take_name, &whole};
     for (size_t i = front->count; i-- > 1;) {
-        front->flows[i].sink = i + 1 < front->count ? to_pieces : to_sink;
-        front->flows[i].context = &behind;
+        const size_t to = i + 1 < front->count ? i + 1 : i;
+        behind[i] = (stage){front, i, sink, NULL};
+        front->flows[i].sink = to > i ? to_pieces : to_sink;
+        front->flows[i].context = &behind[to];
         whole.late = &between;
     }
     front->flows[0].sink = to_late_names;

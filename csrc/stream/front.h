@@ -4,8 +4,8 @@
  *
  *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names (special/cutter.h) -> normalizer->behind -> sink
  *
- * Where the last step of that splits it into pieces, normalizer->behind->behind is done to each of them, and each is to the sink as a
- * text of its own.
+ * Where the last step of that splits it into pieces, normalizer->behind->behind is done to each of them, and so on; each of the last
+ * pieces is to the sink as a text of its own.
  *
  * Late names without flags are found behind it, as the names of a text that needs no front, unless something is done behind them. A
  * step may ask whether a part is the first one (st_flow.later), and what of it comes from its first character; a text that begins with a
@@ -16,8 +16,9 @@
 #include "normal/normalizer.h"
 #include "special/cutter.h"
 
-/* What parts of a text go through: the normalizer between names, what is behind it between late names, what is behind that in a piece. */
-enum { ST_FRONT_PIECE = 2, ST_FRONT_FLOWS };
+/* What parts of a text go through: the normalizer between names, what is behind it between late names, what is behind that in a piece,
+ * and in a piece of these. */
+enum { ST_FRONT_PIECE = 2, ST_FRONT_FLOWS = ST_FRONT_PIECE + ST_MOST_SPLITS };
 
 typedef struct st_front {
     int is_on;

@@ -14,7 +14,7 @@ from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
 from ..bundled.scored import scored_text, scores_of
 from ..bundled.symbols import BEGINNING, BYTE, ENDING
-from ..errors import shown
+from ..errors import VocabularyError, shown
 from ..native.merges import SILENT
 from ..patterns.compose import BYTE_LEVEL, ByteLevel, Split, Stage, byte_rules
 from ..patterns.grouped import grouped
@@ -28,7 +28,6 @@ from .description import (
     MarkWords,
     Normalizer,
     Pairs,
-    Pieces,
     Prepend,
     PrependUnless,
     Replace,
@@ -78,21 +77,36 @@ def read_kind(model: Field, pre_tokenizer: Field) -> Kind:
     by_bytes = pre_tokenizer.value is not None and any(
         kind_name(step) == "ByteLevel" for step in steps(pre_tokenizer, "pretokenizers")
     )
-    kind = _type_of(model)
-    if kind in ("WordPiece", "WordLevel"):
-        return _read_words(model) if kind == "WordPiece" else _read_whole_words(model)
-    if kind == SENTENCES:
+    named = _type_of(model)
+    if named in ("WordPiece", "WordLevel"):
+        return _read_words(model) if named == "WordPiece" else _read_whole_words(model)
+    if named == SENTENCES:
         return Sentences(model.member("unk_id").number(), model.member("byte_fallback").flag())
-    if kind == SENTENCE_PAIRS:
+    if named == SENTENCE_PAIRS:
         return SentencePairs(fallback=model.member("byte_fallback").flag())
-    if kind == "Unigram":
+    if named == "Unigram":
         return _read_scored(model)
-    if kind != "BPE":
+    if named != "BPE":
         raise model.refused(
-            f"the model is of type {shown(kind)}; BPE, WordPiece, WordLevel and Unigram are supported, and others "
+            f"the model is of type {shown(named)}; BPE, WordPiece, WordLevel and Unigram are supported, and others "
             "split in other ways"
         )
-    return _read_pairs(model, by_bytes)
+    kind = _read_pairs(model, by_bytes)
+    return kind if _can_split(kind, pre_tokenizer) else _read_pairs(model, False)
+
+
+def _can_split(kind: Kind, field: Field) -> bool:
+    """Whether a kind splits as the file says; else the letters that a ByteLevel writes are the characters of a model of
+    characters, where that does."""
+    try:
+        kind.split(field, ())
+    except VocabularyError:
+        try:
+            Characters().split(field, ())
+        except VocabularyError:
+            return True  # which says why
+        return False
+    return True
 
 
 def _type_of(model: Field) -> str | None:
@@ -166,14 +180,20 @@ class BytePairs(Pairs):
     def split(self, field: Field, normalizers: tuple[Normalizer, ...]) -> Splitting:
         """One step writes bytes as letters; those behind it read letters."""
         given = [] if field.value is None else steps(field, "pretokenizers")
-        stages = grouped([stage for step in given for stage in read_stage(step)])
+        made: tuple[Normalizer, ...] = ()
+        found: list[Stage] = []
+        for step in given:
+            if kind_name(step) == "Metaspace":
+                made, found = _marked(step, made, found)
+            else:
+                found += read_stage(step)
+        stages = grouped(found)
         levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
         if len(levels) != 1:
             raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
-        made: tuple[Normalizer, ...] = ()
         if levels[0].add_prefix_space:
             at = stages.index(levels[0])
-            made = (*pieces_of(field, stages[:at]), PrependUnless(" ", False))
+            made = (*made, *pieces_of(field, stages[:at]), PrependUnless(" ", False))
             stages = ByteLevel(levels[0].use_regex, False), *stages[at + 1 :]
         made, stages = divided(field, made, stages)
         if self.ignore_merges and byte_rules(stages):
@@ -271,27 +291,23 @@ class _OfCharacters(Kind):
         for step in given:
             if kind_name(step) == "ByteLevel":
                 normalizers, stages = _letters(step, normalizers, stages), []
-                continue
-            if kind_name(step) != "Metaspace":
+            elif kind_name(step) == "Metaspace":
+                normalizers, stages = _marked(step, normalizers, stages)
+            else:
                 stages += read_stage(step)
-                continue
-            made, split = read_metaspace(step)
-            if step is not given[0] or stages:
-                _check_behind(step, normalizers, made)
-                made = (*pieces_of(field, tuple(stages)), *made)
-                stages = []
-            normalizers += made
-            stages += split
         stages = [stage for stage in stages if not _is_idle(stage, normalizers)]
         return divided(field, normalizers, grouped(stages))
 
 
-def _check_behind(step: Field, normalizers: tuple[Normalizer, ...], made: tuple[Normalizer, ...]) -> None:
-    """Raises VocabularyError for a Metaspace behind other steps that is not supported there."""
-    if any(isinstance(each, PrependUnless) and each.first for each in made):
-        raise step.refused('behind another step a Metaspace is supported whose prepend_scheme is "always" or "never"')
-    if any(isinstance(each, Pieces) for each in normalizers):
-        raise step.refused("behind another step one Metaspace is supported, and here is a second one")
+def _marked(
+    step: Field, normalizers: tuple[Normalizer, ...], stages: list[Stage]
+) -> tuple[tuple[Normalizer, ...], list[Stage]]:
+    """The normalizers with a Metaspace, which goes for each piece of the stages in front of it, and the stages behind
+    it. VocabularyError: a ByteLevel stands in front."""
+    if any(isinstance(stage, ByteLevel) for stage in stages):
+        raise step.refused("a Metaspace behind ByteLevel, in a model of bytes: not supported")
+    made, split = read_metaspace(step)
+    return (*normalizers, *pieces_of(step, grouped(stages)), *made), split
 
 
 def _letters(step: Field, normalizers: tuple[Normalizer, ...], stages: list[Stage]) -> tuple[Normalizer, ...]:
@@ -301,13 +317,11 @@ def _letters(step: Field, normalizers: tuple[Normalizer, ...], stages: list[Stag
     assert isinstance(level, ByteLevel)
     made: list[Normalizer] = []
     if level.add_prefix_space:
-        made += [*pieces_of(step, tuple(stages)), PrependUnless(" ", False)]
+        made += [*pieces_of(step, grouped(stages)), PrependUnless(" ", False)]
         stages = []
     if level.use_regex:
         stages = [*stages, Split(BYTE_LEVEL)]
-    made += [*pieces_of(step, tuple(stages)), Form("Letters")]
-    if sum(isinstance(each, Pieces) for each in (*normalizers, *made)) > 1:
-        raise step.refused("a ByteLevel behind another step that something is done to the pieces of: not supported")
+    made += [*pieces_of(step, grouped(stages)), Form("Letters")]
     return (*normalizers, *made)
 
 

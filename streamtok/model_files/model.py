@@ -20,7 +20,7 @@ from ..native.steps import lazy
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage
 from .added_tokens import AddedTokens
-from .description import AddedToken, Description, Pieces, Sentence
+from .description import AddedToken, Description, Sentence
 from .field import Field
 from .kinds import read_kind
 from .read_parts import read_added, read_normalizers, read_template
@@ -64,8 +64,7 @@ class Model:
     def normalizer(self) -> tuple[tuple[Any, ...], ...]:
         """What is done to text before it is split, as the argument `normalizer` of class Encoding."""
         steps, behind = self._steps
-        apart = any(isinstance(step, Pieces) for step in self.parts.normalizers) or not self.added_names.at_once
-        return (*steps, ("Names",), *behind) if behind and apart else steps + behind
+        return (*steps, ("Names",), *behind) if behind and not self.added_names.at_once else steps + behind
 
     @lazy
     def _steps(self) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]]:

@@ -15,6 +15,7 @@ from ..patterns.compose import (
     Punctuation,
     Split,
     Stage,
+    UnicodeScripts,
     Whitespace,
     WhitespaceSplit,
 )
@@ -267,6 +268,7 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
     "Whitespace": ((), lambda field: Whitespace()),
     "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
+    "UnicodeScripts": ((), lambda field: UnicodeScripts()),
     "CharDelimiterSplit": (("delimiter",), _delimiter),
     "FixedLength": (("length",), _fixed_length),
 }

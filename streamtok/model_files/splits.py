@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..patterns import table_of
 from ..patterns.compiled import NotCompilable
-from ..patterns.compose import ByteLevel, Groups, Split, Stage, byte_rules, compose
+from ..patterns.compose import ByteLevel, Groups, Split, Stage, UnicodeScripts, byte_rules, compose
 from .description import GroupedPieces, Normalizer, Pieces
 from .field import Field
 
@@ -22,46 +22,62 @@ def _refusal(stages: tuple[Stage, ...]) -> ValueError | None:
     return None
 
 
-def pieces_of(field: Field, stages: tuple[Stage, ...]) -> tuple[Pieces, ...]:
-    """Stages whose pieces something is done to. VocabularyError: they have no table."""
-    if (error := _refusal(stages)) is not None:
-        raise field.refused(f"text cannot be split so: {error}") from None
-    return (Pieces(stages),) if table_of(stages) is not None else ()
-
-
 _MOST_TRIES = 8
-"""Places where stages are divided into two tables, which are tried from the last one on: each takes a fifth of a second
-at most."""
+"""Places where stages are divided between two tables, which are tried from the last one on: each takes a fifth of a
+second at most."""
+
+
+def pieces_of(field: Field, stages: tuple[Stage, ...]) -> tuple[Normalizer, ...]:
+    """Stages whose pieces something is done to. VocabularyError: they have no tables."""
+    made, last = divided(field, (), stages)
+    return (*made, Pieces(last)) if table_of(last) is not None else made
 
 
 def divided(field: Field, made: tuple[Normalizer, ...], stages: tuple[Stage, ...]) -> Splitting:
-    """The same stages, or, where one table would need too much, two groups of which the second splits each piece of the
-    first. VocabularyError: neither will do."""
-    counted = [at for at, stage in enumerate(stages) if isinstance(stage, Groups)]
-    if counted:
-        return _with_groups(field, made, stages, counted[0])
+    """The same stages, or, where one table would need too much, several groups of which each splits the pieces of the
+    one in front. VocabularyError: none will do."""
+    try:
+        groups, last = _tables(stages)
+    except ValueError as error:
+        raise field.refused(f"text cannot be split so: {error}") from None
+    return (*made, *groups), last
+
+
+def _tables(stages: tuple[Stage, ...]) -> tuple[list[Pieces], tuple[Stage, ...]]:
+    """Groups of stages that have tables, and the last one. ValueError: there are none, and why."""
+    counted = next((at for at, stage in enumerate(stages) if isinstance(stage, Groups)), None)
+    if counted is not None:
+        return _with_groups(stages, counted)
+    byte_rules(stages)
+    splitting = [at for at, stage in enumerate(stages) if not isinstance(stage, ByteLevel) or stage.use_regex]
+    scripts = [at for at in splitting if isinstance(stages[at], UnicodeScripts)]
+    if scripts and len(splitting) > 1:  # it tells so many characters apart that its table is large by itself
+        at = scripts[0] if scripts[0] > splitting[0] else splitting[1]
+        return _apart(stages, at)
     error = _refusal(stages)
     if error is None:
-        return made, stages
+        return [], stages
     levels = [at for at, stage in enumerate(stages) if isinstance(stage, ByteLevel)]
     most = min([len(stages) - 1, *levels])
-    if isinstance(error, NotCompilable) and not any(isinstance(step, Pieces) for step in made):
-        for at in range(most, max(0, most - _MOST_TRIES), -1):
-            if _refusal(stages[:at]) is _refusal(stages[at:]) is None and table_of(stages[:at]) is not None:
-                return (*made, Pieces(stages[:at])), stages[at:]
-    raise field.refused(f"text cannot be split so: {error}") from None
+    for at in range(most, max(0, most - _MOST_TRIES) if isinstance(error, NotCompilable) else most, -1):
+        if _refusal(stages[:at]) is None and table_of(stages[:at]) is not None:
+            return _apart(stages, at)
+    raise error
 
 
-def _with_groups(field: Field, made: tuple[Normalizer, ...], stages: tuple[Stage, ...], at: int) -> Splitting:
+def _apart(stages: tuple[Stage, ...], at: int) -> tuple[list[Pieces], tuple[Stage, ...]]:
+    """The groups of the first `at` stages, and those of the others."""
+    before, last = _tables(stages[:at])
+    behind, rest = _tables(stages[at:])
+    return [*before, Pieces(last), *behind], rest
+
+
+def _with_groups(stages: tuple[Stage, ...], at: int) -> tuple[list[Pieces], tuple[Stage, ...]]:
     """Stages of which that with number `at` counts characters: those up to it, and those behind it."""
     groups = stages[at]
     assert isinstance(groups, Groups)
-    error = _refusal((*stages[:at], Split(groups.pattern))) or _refusal(stages[at + 1 :])
+    error = _refusal((*stages[:at], Split(groups.pattern)))
     if error is not None:
-        raise field.refused(f"text cannot be split so: {error}") from None
-    if any(isinstance(step, Pieces) for step in made):
-        raise field.refused(
-            "characters that are in groups by how many there are, and a blank or a mark in front of each "
-            "piece: not supported"
-        )
-    return (*made, GroupedPieces(stages[:at], groups)), stages[at + 1 :]
+        raise error
+    behind, rest = _tables(stages[at + 1 :])
+    return [GroupedPieces(stages[:at], groups), *behind], rest

@@ -22,6 +22,9 @@ TAKES: dict[str, int] = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0
          "Strip": 2, "Clean": 3, "Precompiled": 1, "MarkWords": 1,
          "Sentence": 6, "ReplaceMatches": 2, "Pieces": 1, "Groups": 5, "Letters": 0}  # arguments of each step
 
+MOST_SPLITS: int = ST_MOST_SPLITS
+"""Steps of a normalizer that divide text into pieces."""
+
 MOST_GROWTH: int = 1024
 """Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
 each blank would make 50."""
@@ -123,7 +126,7 @@ cdef class Normalizer:
         ("ReplaceMatches", table, content)       what a patterns.compiled.CompiledPattern drops becomes a text
         ("Letters",)                             each byte becomes GPT-2's letter for it
         ("Pieces", table)                        divided by a CompiledPattern; the steps behind it go for each piece, which is then as a
-                                                 text of its own; once, behind Names
+                                                 text of its own; behind Names, up to MOST_SPLITS times with Groups
         ("Groups", table, ranges, sizes, right, each)  the same; and a piece of characters of a class, or with `each` each run of them in
                                                  a piece, is divided into groups: from the left, the largest of the sizes that fits
                                                  first, or `right`: from the right, where there is one size
@@ -139,6 +142,8 @@ cdef class Normalizer:
         made = []
         steps = list(steps)
         self.tables = []
+        if sum(1 for step in steps if tuple(step)[:1] in (("Pieces",), ("Groups",))) > MOST_SPLITS:
+            raise ValueError(f"steps that divide a text into pieces are there more than {MOST_SPLITS} times")
         for number, step in enumerate(steps):
             step = tuple(step)
             if not step or not isinstance(step[0], str):
@@ -327,21 +332,41 @@ cdef class Normalizer:
         made.append(bytes(4) if self.behind is None else (1).to_bytes(4, "little") + self.behind.packed())
         return b"".join(made)
 
-    def normalize(self, text: str) -> str:
-        """What the steps make of a str."""
-        stream = NormalStream(self)
-        made = stream.feed(text) + stream.flush()
-        if self.splits:
-            return "".join([self.behind.normalize(piece.decode()) for piece in made.split(b"\xff")])
-        return made.decode() if self.behind is None else self.behind.normalize(made.decode())
+    def normalize(self, text: str, begun: int | None = None) -> str:
+        """What the steps make of a str. begun: as trace() has it."""
+        if not self.splits:
+            stream = NormalStream(self)
+            made = (stream.feed(text) + stream.flush()).decode()
+            return made if self.behind is None else self.behind.normalize(made)
+        return "".join([self.behind.normalize(piece, first) for piece, _, first in self.pieces(text, begun)])
 
-    def trace(self, text: str, bint later=False) -> tuple[bytes, memoryview[int]]:
+    def trace(self, text: str, begun: int | None = None) -> tuple[bytes, memoryview[int]]:
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
-        bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text. Without
-        what `behind` does."""
-        cdef NormalStream stream = NormalStream(self, True, later)
+        bytes of the given text's UTF-8, as a memoryview of the format "N"). Without what `behind` does.
+
+        begun: how many bytes of the text come from the first character of one that it is a piece of, in which no name was found
+        in front of it; None: those of its first character do."""
+        if begun is None:
+            begun = len(text[:1].encode(errors="surrogatepass"))
+        cdef NormalStream stream = NormalStream(self, True, not begun)
+        stream.begun = begun
         made = stream._run(text, True)  # at once: a map may move a place by what follows
         return made, memoryview(stream.sources()).cast("N")
+
+    def pieces(self, text: str, begun: int | None = None) -> list[tuple[str, list[int], int]]:
+        """The pieces that a normalizer which splits makes of a text: of each its text, the places of its bytes as trace() has
+        them, and its `begun`."""
+        made, traced = self.trace(text, begun)
+        places = traced.tolist()
+        cdef Py_ssize_t at = 0, size, first = 0, n = len(places)
+        while first < n and begun != 0 and places[first] == 0:
+            first += 1
+        found = []
+        for piece in made.split(b"\xff")[:-1]:
+            size = len(piece)
+            found.append((piece.decode(), places[at : at + size], min(max(first - at, 0), size)))
+            at += size + 1
+        return found
 
 
 def first_bytes(form: str) -> int:
@@ -361,6 +386,7 @@ cdef class NormalStream:
     """A text on its way through a normalizer, part by part. One thread at a time."""
     cdef readonly Normalizer normalizer
     cdef st_flow flow
+    cdef Py_ssize_t begun  # -1: what begins the text is from its first character; else as Normalizer.trace() has it
     cdef st_bytes[2] out  # text, sources
     cdef size_t taken
 
@@ -371,6 +397,7 @@ cdef class NormalStream:
         self.flow.context = self.out
         self.flow.traced = traced
         self.flow.later = later
+        self.begun = -1
 
     def __dealloc__(self):
         st_flow_free(&self.flow)
@@ -407,7 +434,10 @@ cdef class NormalStream:
         self.out[0].size = 0
         begin(&scope, NULL)
         with nogil:
-            status = st_flow_feed(&self.flow, text.data, text.n, final)
+            if self.begun < 0:
+                status = st_flow_feed(&self.flow, text.data, text.n, final)
+            else:
+                status = st_flow_feed_piece(&self.flow, text.data, text.n, <size_t>self.begun, final)
         end_scope(&scope)
         if status:
             st_flow_roll_back(&self.flow, &marks)

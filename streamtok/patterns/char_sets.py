@@ -144,6 +144,15 @@ def _tabled(key: str) -> Ranges:
     return tuple(found)
 
 
+def script_runs() -> Iterator[tuple[int, int]]:
+    """Runs of one script: (first code point, the number of the script; 0: it goes with each), from 0 on."""
+    start = 0
+    numbers = _varints(tables.SCRIPT_RUNS)
+    for length, number in zip(numbers, numbers):
+        yield start, number
+        start += length
+
+
 @functools.cache
 def category(name: str) -> Ranges:
     """A general category by its short name: "L", "Lu", "LC", ..."""

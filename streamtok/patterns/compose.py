@@ -19,6 +19,7 @@ from .pack import merge_classes, pack, smallest
 from .partition import Partition, partition
 from .product import product
 from .read import Cat, Node, Set, read_pattern
+from .scripts import script_machine
 from .threads import Budget
 
 BYTE_LEVEL = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -60,6 +61,10 @@ class WhitespaceSplit(NamedTuple):
     name: str = "WhitespaceSplit"
 
 
+class UnicodeScripts(NamedTuple):
+    name: str = "UnicodeScripts"
+
+
 class Groups(NamedTuple):
     """What `pattern` finds is a piece, as of a Split, and a piece of characters `of` is divided by how many these are:
     from the left, the largest of `sizes` that fits first, or `right`: from the right. each: so is each run of them in a
@@ -72,7 +77,7 @@ class Groups(NamedTuple):
     each: bool = False
 
 
-Stage = Groups | Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit
+Stage = Groups | Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit | UnicodeScripts
 
 
 def digits() -> Ranges:
@@ -96,6 +101,8 @@ def _stage(stage: Stage, budget: Budget) -> tuple[Node, Joins] | None:
     """What a stage matches and what becomes of it; None for one that splits nothing."""
     if isinstance(stage, Groups):
         raise NotCompilable("characters are in groups by how many there are, which no table counts")
+    if isinstance(stage, UnicodeScripts):  # scripts.py has the machine of text
+        raise NotCompilable("the letters for bytes behind ByteLevel would be told apart by their scripts")
     if isinstance(stage, Split):
         if stage.literal:
             tree = _literal(stage.pattern, budget)
@@ -140,6 +147,9 @@ def _machines(stages: Sequence[Stage], budget: Budget) -> list[tuple[Machine, Pa
     """Those of the stages that split, as far as they do so between characters. The last one spends first."""
     found = []
     for stage, rule in reversed(list(zip(stages, _rules(stages, budget), strict=True))):
+        if isinstance(stage, UnicodeScripts):
+            found.append(script_machine())
+            continue
         split = _stage(stage, budget)
         if rule is not None:
             machine, classes = ascii_machine(rule)

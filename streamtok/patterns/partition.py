@@ -15,7 +15,7 @@ END = 0
 """The class of the end of the text. No character has it."""
 
 
-_SURROGATES = range(0xD800, 0xE000)
+SURROGATES = range(0xD800, 0xE000)
 """No text holds one; so they are of the class in front of them, and tell no patterns apart."""
 
 
@@ -67,13 +67,13 @@ def partition(sets: Iterable[Ranges]) -> Partition:
             flips[low] = flips.get(low, 0) ^ bit
             flips[high + 1] = flips.get(high + 1, 0) ^ bit
     flips.pop(LAST + 1, None)
-    flips.setdefault(_SURROGATES.stop, 0)
+    flips.setdefault(SURROGATES.stop, 0)
     numbers: dict[int, int] = {}  # the sets that hold a character, as bits -> its class
     runs = []
     here = 0
     for low in sorted(flips):
         here ^= flips[low]
-        if low in _SURROGATES:
+        if low in SURROGATES:
             continue
         runs.append((low, numbers.setdefault(here, len(numbers) + 1)))
         if len(numbers) >= MOST_CLASSES:

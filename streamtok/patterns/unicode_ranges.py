@@ -10,7 +10,9 @@ The next ones are of tokenizers. DIGITS_MORE: what its Digits holds beyond N. PU
 its Punctuation lacks of P, and holds beyond it. ONIGURUMA_WORD_LACKS, ONIGURUMA_WORD_MORE: the same for what its
 regular expressions take for \\w, beside that of tiktoken; in brackets nothing is held beyond it.
 FOLDS: the sets of characters that (?i) takes for each other, one a line, in UTF-8.
-The two blobs are zlib in base 85.
+SCRIPT_RUNS: the code space from 0 on as runs that the UnicodeScripts of tokenizers tells apart, (length, number of the
+script) each, both varints; number 0 goes with each script.
+The three blobs are zlib in base 85.
 """
 
 # fmt: off
@@ -173,4 +175,28 @@ FOLDS = (
     "^c1<q^c5*#Y(+H8ry^yHqsR@$RiuJpis%?mkz33_kt$}Wh=Ca?a)<d+<R0TIQo{s_)G?tV512@i1}0X-#3YJXm{gG_23u!!GMKg^CzvNivY3t{In"
     "1*nc}!Q40_H`LBIZ?*Q_PzpXP9?I&M_Z~Twr>NTw?l)Tw!cQt}&mAlrWAW8pc(mjA4r0U_3=Cn1LcXW~j(5W~4|J^QDM^@fEql1d7~aLPctrNRc`"
     "wR^$PbDAK^BikO%`reXcTdd?`)1UXTp1(H?d5hVBj0Z9{Y_5"
+)
+SCRIPT_RUNS = (
+    "c-noIOKe?N6^8${ALn^r_VvBjzP9f<b{)T;dDtgS+SqaJCQX_;O`JF>F=?8lA!(bWO`DPg;v{Y}=tCVM1}G900tvwgP!SR!fe-^E5KtzlLSl%3N+"
+    "3oE@t>0$x2h0>@2s`ge($~3+9wu4EOq6O2@zE!R%%KlB0tq?Kr9VPx5*`AtcbP>sT6A<nM`ex>S!aoY{4nnH^f!uTjC1(Jq6bj3=p<vNmHBgJ#_j"
+    "O)(>F=5r-54&Iq9vlOPC9JrMH(_1>Tm3U-F<8%_qBa|P_kTZ|VJiUmPeQ9+7xs00EpsG`6g-NC_<GA$(~^^$3!y+uKhDs`7gi-uv@Z`w_ZN1LH8u"
+    "vt3`-70WeX=`Pfx=YjsoRiWv>vgMU*@dAkm8I4Yx-9TXDyzgLirBJ3(6npnQZB+!=E^R07d&csZCn?rQg?|WmSw+b*KHo9*|4{^1yB{Px1ymb4P{"
+    "yuqB1?TYvd{hcB2jFt~jKCO2xudIWN(qMoLw^Q8rZ<D$~<;Tz}PLovE=0(WFKKVryJw(`IVyMI_TzR<CLW=yvuasT^uo8@khOP-3}GREMCoL!+J2"
+    "C(=PbVp%#2oUF_-IvfPF>y8{AuG1f-tG)@UleL{{LrSLuL)|4hvwc#Z&uj{|X?Lgx#B|2k(<SKZG8o9Dph(;<BdTi??n!rlgIyYyD2y~jOk+(&dt"
+    ">f2=1M80sSh<}&;O_^Qf_bR^CXTn>al|(Jqiw4v%TF9Y3%FM685>sZ{iX*g{br^@zFMrLw=AOAZjp&)gdl^$jMN{45ncbf0)-Y>|kZs!^p73VsC("
+    "GM35UX88Skr7-@|12u4GUjv3U)9E4+ZnX!1NYn;b4zH36zJ)sazaBNbbUNm#qKWQ*FsWCgXb+ZSvIoYC7Bznu_R^Oe0H|0Sakvwq?KgJ<xkSpV$U"
+    "s)^e6u*Y#mAH#a?6hH0Fl$OxnP(i*-;`c6$2=gSZ5w5g6tXsgGG&^Je3BDoj&iDy2~A~RrZ(i2MkFohF-7z<cWG8~QFH}i=np9^27l*DF(4i6RKY"
+    "!0*3`Ct^46Iq6?%oo#cEILFjB(Av}DBUieuqApLU95hTcC@fXvilKfCq+N9-=h4%8FDu_T8NC8={F2CGQIw3&2>pBSSePfU`o??}R%;aO_d9w#QT"
+    "7}6T65d&8`wMC!gP)Z_}XC;ab$^?gANxmua{VhpA+lOD5WEk)G+cjpk`<Q(A+iFJ}PP!{QJ#O<XkD^a;qiPp?HTsA_AP$m8JuL3>klW>;QBoM6<="
+    "STZ=0eC^ccgJ(cbepb-Aqioqi&}8c^`#&dL=RQargXV?XZv476LeQ_WOKtG$V8kpFR*^sb_qFy%rq2e>BRW78y)M>$~wc#ciKY`r)b^tY=a8nQ@2"
+    "^)g<s=4qEUR#pk4i*+5}B804d%P%`Nr3P!mP@dV4nq$kX0<F2q;KJ^ra67W#R62+s_a3ZyVX4z#+R{~xRv-YB(PRc});-W%fu@~1D`GRoxF?x(IP"
+    "h}pNzL*oVh`G&(dR${_PZ7f0WYD)aht4M~M)p}W_H#q~`<^r?JUNV|1CviRmUtRV4*Cw7jKQZpY(2zNKlGm92kNko>fr$1;jb`*EpsQ!f>ENDnJ="
+    "?)^$4TlNPIL}@!+paqI`_C#~5nIx{kBW@%l6L*=J@Ef3E$6LE8yl?FqBWHmepMr6!%LhSI=a<ru3j;?Kt?V+=gYMDnbU=~FzHQ`P4fsn3;9v)Ad?"
+    "Gkg!v<lvrJ!rrqp*z$ayxNx5TlR^~SqPv_kXq@8_oZJ0{0y@sS2+lj$c7YLnA%}q%d>nX@*Y+a+EILB8zQkR<Gza%0kB1miB;iE|J1$uSmzd`-(`"
+    "7F+G)R@YOBAsz`%Swha+&YmWkxJ@_p)aFTY}>+bKs0#?0LmQ@X9v?(^r^-uJmHz)eym}4)VigB(JgZwQ1C^GT~k2n{|~tI`n!D^7>CSwtw+1C%Yy"
+    "XBZX@Ly02-(*SVnUEMNbngRi<b&f?+?F6%~!pUI6MRq$Q!OTUTm3-jd<=JA2q=_0yGPrk`Ox_J_fH9DHJMvq&(#ZPc6^}qB}xg{3mTk^4kh1(Kh;"
+    "x=8r<+jX1?ns2cPTY|){$cOPJ5N9*|Eb}^Iy>aoQ=eQH9``y2HtS;KkNx-;BbRwk;Zf22XY!a`T+<L^c1R72_J@L_d~{mnUBNQvemu?Nl7@}SWSW"
+    ")I)F@eS2<Ec*qB}IpU0GSujK((igXni@$M@6EW_g=GjYaUoTYW=*9l&K?ZJAb?RK!mIzKEa8n`~WrQ--kbF831LW$>uGa?b~&8=XW2>0hKu|0EF*"
+    "la*6==YeVJ_tBqe|5+Z?rDM3wu^x<<j@=U2Yz&*}TiO0yg;6f)G_!A!D@`ArlubO_yrhp0e`Hzzh-^old0k09Ywz<mlzd0<TbGu6c0N9?aFk^k$x"
+    "=rmUY3IgDI0Ps8`Yzpo_|j6r<bDi@Pfu^`*99`_?1eA@Vz(*@ewD&?Xl#er|~tD{Q0d>wrJp_tO-6A^WMKh{1<#f{O<"
 )

@@ -7,7 +7,7 @@ import random
 import sys
 
 import pytest
-from small_models import TEXT, Both, added, record, refusal
+from small_models import TEXT, Both, added, record
 
 from streamtok.model_files.gguf_splits import SPLIT_OF, steps_of
 from streamtok.native.normal import Normalizer, NormalStream
@@ -93,19 +93,31 @@ def test_what_is_read_as_groups():
     assert isinstance(grouped([Split(r"\d{1,3}(?=(?:\d{3})*\b)", "Removed")])[0], Split)
 
 
-def test_what_is_refused(tmp_path):
-    groups = step(r"\d{1,3}(?=(?:\d{3})*\b)")
-    mark = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}
-    for steps, reason in [
-        ([LEVEL, groups], "a stage behind ByteLevel"),
-        ([groups, {**LEVEL, "add_prefix_space": True}], "characters are in groups by how many there are"),
-        ([groups, step(r"\s+"), groups, LEVEL], "characters are in groups by how many there are"),
-        ([groups, mark], "text cannot be split so"),
-        ([mark, {"type": "WhitespaceSplit"}, {**mark, "replacement": "="}, groups], "and a blank or a mark in front"),
-    ]:
-        made = record(model_vocab={}, model_merges=[], model_unk_token=None) if LEVEL not in steps else record()
-        made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
-        assert reason in refusal(tmp_path, made)
+GROUPS = step(r"\d{1,3}(?=(?:\d{3})*\b)")
+MARK = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [LEVEL, GROUPS],
+        [GROUPS, {**LEVEL, "add_prefix_space": True}],
+        [GROUPS, step(r"\s+"), GROUPS, LEVEL],
+        [GROUPS, MARK],
+        [MARK, {"type": "WhitespaceSplit"}, {**MARK, "replacement": "="}, GROUPS],
+    ],
+    ids=str,
+)
+def test_what_is_done_beside_groups(tmp_path, steps):
+    by_bytes = any(each["type"] == "ByteLevel" for each in steps)
+    made = record(pre_tokenizer={"type": "Sequence", "pretokenizers": steps})
+    if not by_bytes:
+        vocab = {text: i for i, text in enumerate(["<unk>", *"0123456789 _=ab.", "12", "_1", "=_"])}
+        made |= {"model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": vocab}, "added_tokens": []}
+    subject, rng = model_campaign.Subject(made, tmp_path), random.Random(str(steps))
+    for _ in range(150):
+        text = "".join(rng.choices([*"0123456789123 _=ab.", "1234567", "é"], k=rng.randrange(12)))
+        model_campaign.check_ids(subject, rng, text)
 
 
 def test_a_run_of_digits_is_held_and_takes_linear_time():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 import random
 import sys
 
 import pytest
-from small_models import TEXT, refusal
+from small_models import TEXT
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tools"))
 import model_campaign
@@ -62,6 +61,8 @@ def made(model, *steps):
         [level(use_regex=False)],
         [{"type": "Digits", "individual_digits": True}, level(use_regex=False, add_prefix_space=True)],
         [{"type": "WhitespaceSplit"}, level()],
+        [{"type": "WhitespaceSplit"}, level(add_prefix_space=True)],
+        [level(), level(use_regex=False)],
         [
             level(use_regex=False),
             {"type": "Split", "pattern": {"String": "Ġ"}, "behavior": "MergedWithNext", "invert": False},
@@ -77,10 +78,3 @@ def test_letters_are_characters(tmp_path, model, steps):
         model_campaign.check_ids(subject, rng, rng.choice([text, text, text, rng.choice(TEXT)[:60]]))
     for _ in range(30):
         model_campaign.check_text(subject, rng, [rng.randrange(len(model["vocab"])) for _ in range(rng.randrange(8))])
-
-
-def test_two_of_them_that_split_are_refused(tmp_path):
-    record = made(next(models()), {"type": "WhitespaceSplit"}, level(add_prefix_space=True))
-    assert "a ByteLevel behind another step that something is done to" in refusal(
-        tmp_path, json.loads(json.dumps(record))
-    )

@@ -20,6 +20,7 @@ from streamtok.patterns.compose import (
     Punctuation,
     Split,
     Stage,
+    UnicodeScripts,
     Whitespace,
     WhitespaceSplit,
     compose,
@@ -44,6 +45,7 @@ STAGES: dict[str, list[Stage]] = {
     "four": [Punctuation("Contiguous"), Split(BYTE_LEVEL), Digits(), THREES],
     "literal": [Split("'s", literal=True), Split(" ", "MergedWithNext", literal=True)],
     "blanks": [Split(" ", "MergedWithPrevious", literal=True)],
+    "scripts": [UnicodeScripts()],
 } | {
     f"{behavior}{' inverted' * invert}": [Split(r"\d+|-|a[A-Z]*", behavior, invert), ByteLevel()]
     for behavior in BEHAVIORS
@@ -69,7 +71,7 @@ def theirs(stages: list[Stage]) -> Any:
             return made.Digits(individual_digits=stage.individual_digits)
         if isinstance(stage, Punctuation):
             return made.Punctuation(names.get(stage.behavior, stage.behavior.lower()))
-        return made.Whitespace() if isinstance(stage, Whitespace) else made.WhitespaceSplit()
+        return getattr(made, type(stage).__name__)()
 
     return made.Sequence([one(stage) for stage in stages])
 

@@ -128,6 +128,23 @@ def word_level(folder: pathlib.Path) -> Encoding:
     return of_record(made | rest, folder)
 
 
+@kind
+def steps_in_turn(folder: pathlib.Path) -> Encoding:
+    """Pieces of pieces, of which something is done to each, and marks where the text begins."""
+    vocab = ["<unk>", *"▁_abAhelowrd19.- é日本", "▁a", "_a", "▁▁", "he", "hell", "▁_▁h", "or", "ld"]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [[text, -1.0 - i] for i, text in enumerate(vocab)]}
+    marks = [
+        {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": False}
+        for mark, scheme in (("▁", "first"), ("_", "always"), ("▁", "first"))
+    ]
+    splits = ({"type": "WhitespaceSplit"}, {"type": "UnicodeScripts"}, {"type": "Digits", "individual_digits": True})
+    given = [step for pair in zip(splits, marks, strict=True) for step in pair]
+    made = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": []}
+    made["normalizer"] = {"type": "Strip", "strip_left": True, "strip_right": False}
+    rest = {"post_processor": None, "decoder": None, "model": model}
+    return of_record(made | rest | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": given}}, folder)
+
+
 @functools.cache
 def _sentencepiece(**options: Any) -> bytes:
     import sentencepiece

@@ -19,7 +19,7 @@ cdef extern from "normal/charsmap.h" nogil:
 
 
 cdef extern from "normal/normalizer.h" nogil:
-    int ST_MOST_STEPS
+    int ST_MOST_STEPS, ST_MOST_SPLITS
     ctypedef enum st_step_kind:
         ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN, ST_STEP_MAP, ST_STEP_WORDS, ST_STEP_SENTENCE, ST_STEP_MATCHES, ST_STEP_PIECES, ST_STEP_LETTERS
     ctypedef struct st_step:
@@ -51,6 +51,7 @@ cdef extern from "normal/normalizer.h" nogil:
     void st_flow_init(st_flow *flow, const st_normalizer *normalizer)
     void st_flow_free(st_flow *flow)
     st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
+    st_status st_flow_feed_piece(st_flow *flow, const uint8_t *text, size_t n, size_t begun, int end)
     size_t st_flow_held(const st_flow *flow)
     void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
     void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
