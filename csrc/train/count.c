@@ -8,6 +8,7 @@ void st_train_counter_init(st_train_counter *counter)
 {
     memset(&counter->table, 0, sizeof counter->table);
     counter->pieces = counter->bytes = 0;
+    counter->factor = 1;
 }
 
 void st_train_counter_free(st_train_counter *counter)
@@ -41,7 +42,7 @@ static st_status count_kept(st_train_counter *c, const uint8_t *text, const uint
         st_train_short *place = st_train_table_find(&c->table, c->keys[i], c->hashes[i]);
         c->table.short_count += !place->count;
         place->key = c->keys[i];
-        place->count++;
+        place->count += c->factor;
     }
     st_number_write(&c->pieces, c->pieces + count); /* other threads read the progress */
     if (shorts == count)
@@ -49,7 +50,7 @@ static st_status count_kept(st_train_counter *c, const uint8_t *text, const uint
     size_t start = 0;
     for (size_t i = 0; i < count; start = (size_t)c->ends[i++])
         if (c->ends[i] - start > ST_KEY_BYTES)
-            ST_TRY(st_train_table_add(&c->table, text + start, (size_t)c->ends[i] - start, 1));
+            ST_TRY(st_train_table_add(&c->table, text + start, (size_t)c->ends[i] - start, c->factor));
     return ST_OK;
 }
 
@@ -111,7 +112,7 @@ st_status st_train_count_spans(st_train_counter *c, const uint8_t *text, const i
         const size_t start = (size_t)spans[2 * i], n = (size_t)spans[2 * i + 1] - start;
         if (n == 0)
             continue;
-        ST_TRY(st_train_table_add(&c->table, text + start, n, 1));
+        ST_TRY(st_train_table_add(&c->table, text + start, n, c->factor));
         st_number_write(&c->pieces, c->pieces + 1);
         st_number_write(&c->bytes, c->bytes + n);
         ST_TRY(st_go_on(n));

@@ -16,6 +16,7 @@
 
 typedef struct st_train_counter {
     st_train_table table;
+    uint64_t factor;        /* what each piece counts: 1, or the weight of the text */
     uint64_t pieces, bytes; /* seen so far, repeated ones too; any thread may read them by st_number_read() */
     uint64_t ends[ST_TRAIN_BATCH];
     st_key keys[ST_TRAIN_BATCH];

@@ -50,14 +50,14 @@ typedef struct block {
 
 typedef struct walk {
     const st_train_text *text;
-    const uint32_t *lengths;
+    const uint32_t *widths;
     size_t range;
     uint64_t at, end; /* the next token; the end of the range */
 } walk;
 
 static walk walk_from_start(const st_train_text *text, const st_train_tokens *tokens)
 {
-    return (walk){text, tokens->lengths, 0, 1, text->range_count ? text->ranges[0].end : 0};
+    return (walk){text, tokens->widths, 0, 1, text->range_count ? text->ranges[0].end : 0};
 }
 
 /* Reads the next pairs; returns how many, 0 at the end. */
@@ -75,7 +75,7 @@ static size_t walk_on(walk *w, block *found)
         const uint64_t weight = w->text->ranges[w->range].count;
         uint32_t left = tokens[w->at];
         while (left != ST_TRAIN_BORDER && count < BLOCK) {
-            const uint64_t next = w->at + w->lengths[left];
+            const uint64_t next = w->at + w->widths[left];
             const uint32_t right = tokens[next];
             found->keys[count] = st_train_key_of(left, right);
             found->places[count] = (uint32_t)w->at;

@@ -37,6 +37,12 @@ static st_status add_range(st_train_text *text, uint64_t count, uint64_t places)
     return ST_OK;
 }
 
+/* Places that a record takes, without a border. */
+static size_t places_of(const st_train_text *text, const st_train_record *record)
+{
+    return text->given ? record->n / sizeof(uint32_t) : record->n;
+}
+
 st_status st_train_text_measure(st_train_text *text, const uint8_t *records, size_t n)
 {
     if (!text->small && !(text->small = st_calloc(ST_TRAIN_SMALL, sizeof *text->small)))
@@ -44,11 +50,12 @@ st_status st_train_text_measure(st_train_text *text, const uint8_t *records, siz
     for (size_t at = 0; at < n;) {
         st_train_record record;
         ST_TRY(st_train_record_read(records, n, &at, &record));
+        const size_t places = places_of(text, &record) + 1;
         if (record.count < ST_TRAIN_SMALL)
-            text->small[record.count] += record.n + 1;
+            text->small[record.count] += places;
         else
-            ST_TRY(add_range(text, record.count, record.n + 1));
-        text->places += record.n + 1;
+            ST_TRY(add_range(text, record.count, places));
+        text->places += places;
         text->pieces++;
     }
     return ST_OK;
@@ -119,19 +126,32 @@ static st_train_range *range_with(st_train_text *text, uint64_t count)
     return text->range_count ? &text->ranges[low] : NULL;
 }
 
+/* Writes the tokens of a record. */
+static st_status write_tokens(const st_train_text *text, const st_train_record *record, uint32_t *to)
+{
+    for (size_t i = 0; !text->given && i < record->n; i++)
+        to[i] = text->alphabet[record->piece[i]];
+    for (size_t i = 0; text->given && i < record->n / sizeof *to; i++) {
+        to[i] = st_load32(record->piece + i * sizeof *to);
+        if (to[i] >= text->given)
+            return ST_BAD_STATE;
+    }
+    return ST_OK;
+}
+
 st_status st_train_text_place(st_train_text *text, const uint8_t *records, size_t n)
 {
     for (size_t at = 0; at < n;) {
         st_train_record record;
         ST_TRY(st_train_record_read(records, n, &at, &record));
         st_train_range *range = range_with(text, record.count);
-        if (!range || range->count != record.count || range->limit - range->end < record.n + 1)
+        const size_t places = places_of(text, &record);
+        if (!range || range->count != record.count || range->limit - range->end < places + 1)
             return ST_BAD_STATE;
         uint32_t *to = text->tokens + range->end;
-        for (size_t i = 0; i < record.n; i++)
-            to[i] = text->alphabet[record.piece[i]];
-        to[record.n] = ST_TRAIN_BORDER;
-        range->end += record.n + 1;
+        ST_TRY(write_tokens(text, &record, to));
+        to[places] = ST_TRAIN_BORDER;
+        range->end += places + 1;
     }
     return ST_OK;
 }

@@ -2,6 +2,7 @@
  *
  * Each byte of a piece is a place. A token of n bytes takes n places. Its number stands at the first and at the last of them, so
  * both neighbours are found without links: the next token begins n places further, the one before ends at the place in front.
+ * Where training goes on from given tokens, each of these is a place instead, and records hold their numbers, four bytes each.
  * In front of each piece, and behind the last, is one place that holds ST_TRAIN_BORDER.
  *
  * Pieces are sorted by their counts, the most frequent first. Pieces of one count make one range, so a place needs no count of its
@@ -43,6 +44,7 @@ typedef struct st_train_text {
     uint32_t *steps; /* the range of every 2^ST_TRAIN_STEP_BITS-th place */
     uint64_t *small; /* by count: places while pieces are measured, their range while they are placed */
     uint32_t alphabet[256]; /* byte -> token */
+    uint32_t given;         /* records hold numbers of so many given tokens; 0: bytes */
     uint64_t pieces;
 } st_train_text;
 
@@ -55,7 +57,7 @@ st_status st_train_text_measure(st_train_text *text, const uint8_t *records, siz
 /* ST_TOO_MUCH_TEXT: more than ST_TRAIN_MAX_PLACES bytes of distinct pieces. */
 st_status st_train_text_lay_out(st_train_text *text);
 
-/* ST_BAD_STATE: a record that was not measured. */
+/* ST_BAD_STATE: a record that was not measured, or a number that is no given token's. */
 st_status st_train_text_place(st_train_text *text, const uint8_t *records, size_t n);
 
 /* To be called when all records are placed. Builds the map from places to ranges. ST_BAD_STATE: a record is missing. */

@@ -31,6 +31,8 @@ static inline uint32_t st_train_right(st_train_key key)
 
 typedef struct st_train_tokens {
     uint32_t *lengths;   /* in bytes */
+    uint32_t *widths;    /* places of the text that it takes: its bytes, or the given tokens that it consists of */
+    uint32_t *words;     /* four times its words, see ST_TRAIN_ANY_WORDS, and two bits: whether it begins, and ends, in one */
     uint64_t *prefixes;  /* the first eight bytes as a big-endian number, zeros behind the last */
     size_t *starts;      /* in `bytes` */
     st_train_key *pairs; /* the two tokens that each was merged from; undefined for the first 256 */
@@ -38,7 +40,11 @@ typedef struct st_train_tokens {
     st_bytes bytes;
     st_train_ties ties;
     uint32_t max_token_bytes; /* bytes that a token may have */
+    uint32_t max_words;       /* words that a token may have */
 } st_train_tokens;
+
+/* A word is a run of bytes that are no ASCII white space. max_words: any number. */
+#define ST_TRAIN_ANY_WORDS UINT32_MAX
 
 /* The 256 bytes in the order of `alphabet`, and memory for `capacity` tokens in all. max_token_bytes: see st_train_may_merge. */
 st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t capacity, st_train_ties ties,
@@ -48,11 +54,23 @@ void st_train_tokens_free(st_train_tokens *tokens);
 /* Adds the token that a pair makes; there must be room for it. */
 st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair);
 
-/* Is the token of these two short enough? Hugging Face's trainer refuses tokens as long as its limit, but only for pairs that a
+/* Adds one that the text is laid out in: it takes one place. */
+st_status st_train_tokens_give(st_train_tokens *tokens, st_train_key pair);
+
+/* The words of two tokens side by side. */
+static inline uint32_t st_train_words(const st_train_tokens *tokens, uint32_t left, uint32_t right)
+{
+    const uint32_t a = tokens->words[left], b = tokens->words[right];
+    return (a >> 2) + (b >> 2) - (a & b >> 1 & 1);
+}
+
+/* Is the token of these two short enough, and of few enough words? Hugging Face's trainer refuses tokens as long as its limit, but only for pairs that a
  * merge has brought together, so never for two bytes. */
 static inline int st_train_may_merge(const st_train_tokens *tokens, uint32_t left, uint32_t right)
 {
     const uint64_t n = (uint64_t)tokens->lengths[left] + tokens->lengths[right];
+    if (tokens->max_words != ST_TRAIN_ANY_WORDS && st_train_words(tokens, left, right) > tokens->max_words)
+        return 0;
     return tokens->ties == ST_TIES_HUGGINGFACE ? n == 2 || n < tokens->max_token_bytes : n <= tokens->max_token_bytes;
 }
 

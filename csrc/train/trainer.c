@@ -64,6 +64,18 @@ static uint64_t at_least_floor(const st_trainer *t, uint64_t least)
     return least > t->index.floor ? least : t->index.floor;
 }
 
+void st_trainer_measure(st_trainer *t)
+{
+    uint64_t size = 0, at = 1;
+    for (size_t i = 0; i < t->text.range_count; i++)
+        while (at < t->text.ranges[i].end) {
+            const uint32_t token = t->text.tokens[at];
+            size += token == ST_TRAIN_BORDER ? 0 : t->text.ranges[i].count;
+            at += token == ST_TRAIN_BORDER ? 1 : t->tokens.widths[token];
+        }
+    t->size = size;
+}
+
 void st_trainer_begin(st_trainer *t, uint64_t least)
 {
     t->index.least = at_least_floor(t, least ? least : guess_least(t));
@@ -92,6 +104,7 @@ typedef struct neighbours {
 static void note_all(st_trainer *t, const neighbours *found, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        t->size -= found[i].weight;
         if (found[i].before != ST_TRAIN_BORDER)
             note(&t->left, found[i].before, found[i].weight);
         if (found[i].behind != ST_TRAIN_BORDER)
@@ -105,7 +118,7 @@ static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
 {
     uint32_t *list = t->index.lists + pair->start, *text = t->text.tokens;
     const uint32_t a = st_train_left(pair->key), b = st_train_right(pair->key);
-    const uint32_t to_b = t->tokens.lengths[a], to_end = to_b + t->tokens.lengths[b];
+    const uint32_t to_b = t->tokens.widths[a], to_end = to_b + t->tokens.widths[b];
     neighbours found[NOTED_AT_ONCE];
     size_t kept = 0, count = 0;
     uint32_t range = 0;
@@ -198,14 +211,14 @@ static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
 /* Writes the places of the new pairs to their lists. */
 static void fill_lists(st_trainer *t, const uint32_t *list, size_t n, uint32_t joined)
 {
-    const uint32_t *text = t->text.tokens, *lengths = t->tokens.lengths, length = lengths[joined];
+    const uint32_t *text = t->text.tokens, *widths = t->tokens.widths, width = widths[joined];
     uint32_t *lists = t->index.lists;
     for (size_t i = 0; i < n; i++) {
         if (i + PLACES_AHEAD < n)
             st_prefetch(&text[list[i + PLACES_AHEAD]]);
-        const uint32_t before = text[list[i] - 1], behind = text[list[i] + length];
+        const uint32_t before = text[list[i] - 1], behind = text[list[i] + width];
         if (before != ST_TRAIN_BORDER && t->left.by_token[before].place != ST_TRAIN_NO_LIST)
-            lists[t->left.by_token[before].place++] = list[i] - lengths[before];
+            lists[t->left.by_token[before].place++] = list[i] - widths[before];
         if (behind != ST_TRAIN_BORDER && behind != joined && t->right.by_token[behind].place != ST_TRAIN_NO_LIST)
             lists[t->right.by_token[behind].place++] = list[i];
     }
@@ -237,7 +250,7 @@ static st_status merge(st_trainer *t, st_train_pair *entry)
 
 /* ---- the choice ---- */
 
-/* Takes the best pair from the queue; NULL: the queue is empty. */
+/* The best pair, which stays in the queue; NULL: the queue is empty. */
 static st_train_pair *choose(st_train_index *index, const st_train_tokens *tokens)
 {
     st_train_queue *queue = &index->queue;
@@ -249,11 +262,26 @@ static st_train_pair *choose(st_train_index *index, const st_train_tokens *token
         } else if (pair->count < top.count) {
             st_train_queue_lower(queue, tokens, pair->count);
         } else {
-            st_train_queue_pop(queue, tokens);
             return pair;
         }
     }
     return NULL;
+}
+
+/* The same, from the text where no pair is known that is frequent enough; *found is NULL: none is left. */
+static st_status best(st_trainer *t, st_train_pair **found)
+{
+    for (;;) {
+        if (t->is_stale) {
+            ST_TRY(st_train_index_build(&t->index, &t->text, &t->tokens));
+            t->is_stale = 0;
+        }
+        *found = choose(&t->index, &t->tokens);
+        if (*found || t->index.least <= t->index.floor)
+            return ST_OK;
+        t->index.least = at_least_floor(t, t->index.least >> STEP);
+        t->is_stale = 1;
+    }
 }
 
 st_status st_trainer_run(st_trainer *t, size_t merges, uint64_t work)
@@ -261,21 +289,36 @@ st_status st_trainer_run(st_trainer *t, size_t merges, uint64_t work)
     const size_t stop = t->wanted - t->tokens.count > merges ? t->tokens.count + merges : t->wanted;
     work += t->work + t->index.searched;
     while (t->tokens.count < stop && t->work + t->index.searched < work) {
-        if (t->is_stale) {
-            ST_TRY(st_train_index_build(&t->index, &t->text, &t->tokens));
-            t->is_stale = 0;
-        }
-        st_train_pair *pair = choose(&t->index, &t->tokens);
-        if (pair) {
-            ST_TRY(merge(t, pair));
-        } else if (t->index.least > t->index.floor) {
-            t->index.least = at_least_floor(t, t->index.least >> STEP);
-            t->is_stale = 1;
-        } else {
+        st_train_pair *pair;
+        ST_TRY(best(t, &pair));
+        if (!pair) {
             t->done = 1;
             return ST_OK;
         }
+        st_train_queue_pop(&t->index.queue, &t->tokens);
+        ST_TRY(merge(t, pair));
     }
     t->done = t->tokens.count >= t->wanted;
     return ST_OK;
+}
+
+/* ---- merges that others choose ---- */
+
+st_status st_trainer_best(st_trainer *t, st_train_key *pair, uint64_t *count)
+{
+    st_train_pair *found;
+    ST_TRY(best(t, &found));
+    *pair = found ? found->key : ST_TRAIN_NO_PAIR;
+    *count = found ? found->count : 0;
+    return ST_OK;
+}
+
+st_status st_trainer_merge(st_trainer *t, st_train_key key)
+{
+    if (t->is_stale) {
+        ST_TRY(st_train_index_build(&t->index, &t->text, &t->tokens));
+        t->is_stale = 0;
+    }
+    st_train_pair *pair = st_train_pairs_find(&t->index.pairs, key);
+    return pair ? merge(t, pair) : st_train_tokens_add(&t->tokens, key);
 }

@@ -45,6 +45,7 @@ typedef struct st_trainer {
     int done;          /* as many tokens as wanted, or no pair is frequent enough */
     uint64_t work;     /* places looked at so far */
     uint64_t last_count; /* of the last merge: how often its pair was seen */
+    uint64_t size;     /* tokens of the text, each as often as its piece was seen, from st_trainer_measure on */
 } st_trainer;
 
 typedef struct st_train_options {
@@ -62,7 +63,17 @@ void st_trainer_free(st_trainer *trainer);
 /* To be called when the text is finished. least: trainer.index.least of the state to resume from, or 0. */
 void st_trainer_begin(st_trainer *trainer, uint64_t least);
 
+/* Counts the tokens of the text. */
+void st_trainer_measure(st_trainer *trainer);
+
 /* Makes up to `merges` merges, and fewer once about `work` places have been looked at. */
 st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work);
+
+/* The pair that the next merge would join, and its count; ST_TRAIN_NO_PAIR: none is left. */
+st_status st_trainer_best(st_trainer *trainer, st_train_key *pair, uint64_t *count);
+
+/* Makes the merge of any pair of tokens, which another trainer has chosen, as the next one; there must be room for its token. The
+ * least of the index has to be 1 (st_trainer_begin), so that all pairs of the text are known. */
+st_status st_trainer_merge(st_trainer *trainer, st_train_key pair);
 
 #endif

@@ -21,7 +21,7 @@ from .wording import describe, spoken
 
 _COMMANDS = (
     *("encode", "decode", "count", "truncate", "inspect", "view", "encodings"),
-    *("dataset", "train", "bench", "tables", "compile", "info", "vectors", "verify-vectors"),
+    *("dataset", "train", "vocabulary", "bench", "tables", "compile", "info", "vectors", "verify-vectors"),
 )
 
 

@@ -29,7 +29,7 @@ class _Bytes(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             self.fail(f"{shown(value)} is no size such as 500MB or 2GiB", param, ctx)
 
 
-class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+class Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -40,17 +40,40 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             self.fail(f"{shown(value)} is no number such as 32000 or 32k", param, ctx)
 
 
+OUTPUT = file_option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    help="NAME.tiktoken (and NAME.tiktoken.json), NAME.json for Hugging Face's tokenizer.json, or a folder for "
+    "vocab.json and merges.txt.",
+)
+
+LIMITS = (
+    option("--ties", type=click.Choice(["lexicographic", "huggingface"]), default="lexicographic", show_default=True),
+    option(
+        "--min-frequency", type=click.IntRange(min=0), default=0, metavar="N", help="Merge no pair seen less often."
+    ),
+    option("--max-token-length", type=click.IntRange(min=1), metavar="N", help="Bytes of the longest token."),
+)
+"""Options that say which pairs are merged."""
+
+RUN = (
+    option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]"),
+    option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB."),
+    file_option(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="Where to go on from after Ctrl-C or a crash: the same command again.",
+    ),
+)
+"""Options that say how the work is done, not what comes of it."""
+
+
 @takes(
     click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=file_names),
-    option("--vocab-size", type=_Number(), required=True, metavar="N", help="Tokens in all, such as 32000 or 32k."),
-    file_option(
-        "-o",
-        "--output",
-        required=True,
-        metavar="OUT",
-        help="NAME.tiktoken (and NAME.tiktoken.json), NAME.json for Hugging Face's tokenizer.json, or a folder for "
-        "vocab.json and merges.txt.",
-    ),
+    option("--vocab-size", type=Number(), required=True, metavar="N", help="Tokens in all, such as 32000 or 32k."),
+    OUTPUT,
     option(
         "--pattern",
         default="cl100k",
@@ -59,20 +82,10 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         help="cl100k, o200k, r50k, a regex, or 'none'.",
     ),
     option("--special", metavar="NAME", multiple=True, help="A special token (repeatable)."),
-    option("--ties", type=click.Choice(["lexicographic", "huggingface"]), default="lexicographic", show_default=True),
-    option(
-        "--min-frequency", type=click.IntRange(min=0), default=0, metavar="N", help="Merge no pair seen less often."
-    ),
-    option("--max-token-length", type=click.IntRange(min=1), metavar="N", help="Bytes of the longest token."),
+    *LIMITS,
     *DOCUMENTS,
     "errors",
-    option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]"),
-    option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB."),
-    file_option(
-        "--checkpoint",
-        metavar="FOLDER",
-        help="Where to go on from after Ctrl-C or a crash: the same command again.",
-    ),
+    *RUN,
     file_option("--held-out", help="Report how this text is compressed as the vocabulary grows."),
     file_option("--plot", help="Draw that report, as .svg, .png or .pdf."),
     device_option("Where to count and merge."),
@@ -104,7 +117,7 @@ def command(given: Given) -> None:
             click.echo(f"streamtok: going on from the checkpoint {checkpoint}", err=True)
 
     try:
-        with bars(_told, "TaskProgressColumn") as move:
+        with bars(told, "TaskProgressColumn") as move:
             tell = telling(say, move)
             encoding = train(
                 sources, given.vocab_size, special_tokens=given.special, progress=tell, name=name, **options
@@ -137,7 +150,7 @@ _PASSED = (
 """Options that are arguments of train() under the same names."""
 
 
-def _told(at: Any) -> tuple[str, int, int | None, str]:
+def told(at: Any) -> tuple[str, int, int | None, str]:
     rate = f"{at.rate / 1e6:,.0f} MB/s" if at.stage == "count" else f"{at.merges:,} merges, {at.rate:,.0f}/s"
     return at.stage, at.done, at.total, rate
 

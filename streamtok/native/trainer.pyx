@@ -49,6 +49,40 @@ cdef Inside enter(object owner, int *flag):
     return inside
 
 
+def unpacked(records not None: _Data, size_t start, size_t most) -> tuple[list[builtins.bytes], builtins.bytes, int]:
+    """(pieces, their counts as uint64, where the next record begins) of up to `most` records from byte `start` on."""
+    cdef Items view = bytes_in(records)
+    cdef st_train_record record
+    cdef list pieces = []
+    cdef Bytes counts = Bytes.__new__(Bytes)
+    while start < <size_t>view.n and most:
+        check(st_train_record_read(<const uint8_t *>view.data, <size_t>view.n, &start, &record))
+        pieces.append(PyBytes_FromStringAndSize(<const char *>record.piece, <Py_ssize_t>record.n))
+        check(st_bytes_append(&counts.own, <const uint8_t *>&record.count, sizeof(record.count)))
+        most -= 1
+    return pieces, bytes(counts), start
+
+
+def packed(tokens not None: _Data, ends not None: _Data, counts not None: _Data) -> builtins.bytes:
+    """Records of rows of tokens: those of row i, numbers of uint32, end at ends[i] (int64), and it was seen counts[i] times
+    (uint64). Rows of less than two tokens, in which nothing can be merged, and rows of count 0 are left out."""
+    cdef Items numbers = bytes_in(tokens), rows = bytes_in(ends), times = bytes_in(counts)
+    cdef const int64_t *end = <const int64_t *>rows.data
+    cdef const uint64_t *count = <const uint64_t *>times.data
+    cdef Bytes out = Bytes.__new__(Bytes)
+    cdef int64_t at = 0
+    cdef Py_ssize_t i
+    if times.n != rows.n:
+        check(ST_BAD_STATE)
+    for i in range(rows.n // 8):
+        if end[i] < at or end[i] > numbers.n // 4:
+            check(ST_BAD_STATE)
+        if end[i] - at > 1 and count[i]:
+            check(st_train_record_write(&out.own, <const uint8_t *>numbers.data + 4 * at, <size_t>(4 * (end[i] - at)), count[i]))
+        at = end[i]
+    return bytes(out)
+
+
 cdef class Counter:
     """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
     pattern: what splits text, a Pattern or the name of one; None where spans are given.
@@ -174,6 +208,13 @@ cdef class Counter:
             if trims:
                 st_alloc_trim()
 
+    def weigh(self, uint64_t factor):
+        """Each piece that is counted from now on counts so many times."""
+        inside = enter(self, &self.busy)
+        if not factor:
+            check(ST_BAD_STATE)
+        self.counter.factor = factor
+
     @property
     def size(self) -> int:
         """Memory in bytes, with what the next growth takes for a moment."""
@@ -202,6 +243,7 @@ cdef class Trainer:
     cdef st_trainer trainer
     cdef int busy
     cdef readonly bint laid_out
+    cdef readonly size_t given
 
     def __cinit__(self, bytes alphabet not None, size_t wanted, str ties: str, uint32_t max_token_bytes, uint64_t frequency):
         cdef st_train_options options
@@ -214,9 +256,29 @@ cdef class Trainer:
         options.frequency = frequency
         options.most_lists = SIZE_MAX
         check(st_trainer_init(&self.trainer, &options))
+        self.given = 256
 
     def __dealloc__(self):
         st_trainer_free(&self.trainer)
+
+    def give(self, pairs not None: _Data):
+        """Merges to go on from, as left << 32 | right in uint64. Records hold numbers of tokens from now on, not bytes."""
+        cdef Items view = bytes_in(pairs)
+        cdef const uint64_t *keys = <const uint64_t *>view.data
+        cdef Py_ssize_t i
+        inside = enter(self, &self.busy)
+        if self.laid_out or self.trainer.text.pieces or self.trainer.tokens.count > 256:
+            raise ValueError("merges are given before records are measured, and once")
+        for i in range(view.n // 8):
+            self._check_pair(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
+            check(st_train_tokens_give(&self.trainer.tokens, keys[i]))
+        self.given = self.trainer.tokens.count
+        self.trainer.text.given = <uint32_t>self.given
+
+    def limit_words(self, uint32_t words):
+        """Sets how many words a token may have (csrc/train/tokens.h)."""
+        inside = enter(self, &self.busy)
+        self.trainer.tokens.max_words = words
 
     def limit_lists(self, size_t places):
         """Sets about how many places all lists together hold, from the next search on."""
@@ -266,6 +328,41 @@ cdef class Trainer:
             status = st_trainer_run(&self.trainer, merges, work)
         check(status)
         return bool(self.trainer.done)
+
+    # ---- merges that others choose ----
+
+    def begin_all(self):
+        """As begin(), for best() and make(): all pairs are known, however rare."""
+        inside = enter(self, &self.busy)
+        with nogil:
+            st_trainer_begin(&self.trainer, 1)
+            st_trainer_measure(&self.trainer)
+
+    def best(self) -> tuple[int, int, int]:
+        """(left, right, count) of the pair that the next merge would join; a count of 0: none is left."""
+        cdef st_train_key pair = 0
+        cdef uint64_t count = 0
+        cdef st_status status
+        inside = enter(self, &self.busy)
+        with nogil:
+            status = st_trainer_best(&self.trainer, &pair, &count)
+        check(status)
+        return pair >> 32, pair & 0xFFFFFFFF, count
+
+    def make(self, uint32_t left, uint32_t right):
+        """Makes a merge of any two tokens, wherever they stand."""
+        cdef st_status status
+        inside = enter(self, &self.busy)
+        self._check_pair(left, right)
+        with nogil:
+            status = st_trainer_merge(&self.trainer, <uint64_t>left << 32 | right)
+        check(status)
+
+    @property
+    def size(self) -> int:
+        """Tokens in the text, each as often as its piece was seen, behind begin_all()."""
+        inside = enter(self, &self.busy)
+        return self.trainer.size
 
     # ---- what it has learned ----
 
@@ -345,10 +442,14 @@ cdef class Trainer:
         self._add_token(left, right)
 
     cdef int _add_token(self, uint32_t left, uint32_t right) except -1:
+        self._check_pair(left, right)
+        return check(st_train_tokens_add(&self.trainer.tokens, <uint64_t>left << 32 | right))
+
+    cdef int _check_pair(self, uint32_t left, uint32_t right) except -1:
         cdef st_train_tokens *tokens = &self.trainer.tokens
         if tokens.count >= tokens.capacity or left >= tokens.count or right >= tokens.count:
             raise ValueError(f"({left}, {right}) are no tokens that a merge could join here")
-        return check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
+        return 0
 
     def save(self, size_t start, size_t n) -> bytes:
         """The tokens in the text at places start to start + n, as uint32 in this machine's order."""

@@ -21,12 +21,30 @@ from .._device import check_device
 from ..errors import short_file_names
 from ..files.journal import ResumeError
 from .encoding import TrainedEncoding
+from .growing import SUPERWORDS, extend, superwords
 from .options import check_memory, check_size, make_options
+from .pruning import Pruned, merge, prune
 from .report import Point, draw, report
 from .run import Progress, Run, make_encoding
 from .saving import load, save
 
-__all__ = ["Point", "Progress", "ResumeError", "TrainedEncoding", "draw", "load", "report", "save", "train"]
+__all__ = [
+    "SUPERWORDS",
+    "Point",
+    "Progress",
+    "Pruned",
+    "ResumeError",
+    "TrainedEncoding",
+    "draw",
+    "extend",
+    "load",
+    "merge",
+    "prune",
+    "report",
+    "save",
+    "superwords",
+    "train",
+]
 
 
 @short_file_names

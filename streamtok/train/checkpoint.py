@@ -145,12 +145,12 @@ class Checkpoint:
         name, before = f"state-{trainer.count}.bin", self._state
         if before is not None and before["name"] == name:
             return
-        learned = trainer.count - 256
+        learned = trainer.count - trainer.given
         sizes = [16, 8 * learned, 4 * trainer.places]
 
         def blocks() -> Iterator[bytes]:
             yield struct.pack("<QQ", learned, trainer.least)
-            pairs = (trainer.merge(token) for token in range(256, trainer.count))
+            pairs = (trainer.merge(token) for token in range(trainer.given, trainer.count))
             yield b"".join(struct.pack("<II", *pair) for pair in pairs)
             for start in range(0, trainer.places, _BLOCK):
                 yield to_little_endian(array("I", trainer.save(start, _BLOCK)))
@@ -169,7 +169,7 @@ class Checkpoint:
         path, size = self._path(self._state["name"]), self._state["size"]
         check_file(path, size, self._state["crc"])
         learned, least = struct.unpack("<QQ", read_part(path, 0, 16))
-        if 256 + learned > wanted or size != 16 + 8 * learned + 4 * trainer.places:
+        if trainer.given + learned > wanted or size != 16 + 8 * learned + 4 * trainer.places:
             return 0
         try:
             for pair in struct.iter_unpack("<II", read_part(path, 16, 8 * learned)):

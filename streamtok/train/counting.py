@@ -21,6 +21,7 @@ from .records import PARTS, Blocks, Store, write_file
 
 if TYPE_CHECKING:
     from ..native.steps import Task
+    from ..patterns import Split
 
 _LEAST_BUDGET = 4 << 20  # bytes of a table: a smaller one would be written to the disk after every stretch
 _AHEAD = 3  # stretches for each thread: one in work, two that wait
@@ -34,7 +35,7 @@ class Counting:
     so is the first error.
     """
 
-    def __init__(self, pat_str: str | None, how: How, threads: int, budget: int | None, store: Store) -> None:
+    def __init__(self, pat_str: Split | None, how: How, threads: int, budget: int | None, store: Store) -> None:
         self.how, self.store = how, store
         self.pattern = splitter = core_splitter(pat_str)
         threads = threads if splitter else 1  # `regex` keeps the GIL
@@ -187,7 +188,7 @@ class Counting:
         return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
 
 
-def _splitter(pat_str: str | None, counter: Counter, how: How) -> Any:
+def _splitter(pat_str: Split | None, counter: Counter, how: How) -> Any:
     from .patterned import PatternCounter
 
     return PatternCounter(pat_str, counter, how)

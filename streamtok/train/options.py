@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..bundled.gpt2_files import LETTERS
@@ -12,6 +12,9 @@ from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
 from ..errors import shown
 from ..native.pattern import Pattern
 from ..patterns.engine import splitter_of
+
+if TYPE_CHECKING:
+    from ..patterns import Split
 
 PATTERNS = {"cl100k": patterns.CL100K, "o200k": patterns.O200K, "r50k": patterns.R50K}
 ALPHABETS = {"lexicographic": bytes(range(256)), "huggingface": bytes(LETTERS.values())}
@@ -23,7 +26,7 @@ BASE_MEMORY = 64 << 20
 LEAST_MEMORY = 96 << 20
 
 
-def core_splitter(pat_str: str | None) -> Pattern | None:
+def core_splitter(pat_str: Split | None) -> Pattern | None:
     """What of the core splits, which also says where texts may be cut; None where `regex` splits, or nothing does."""
     return None if pat_str is None else splitter_of(pat_str)
 
@@ -32,7 +35,7 @@ def core_splitter(pat_str: str | None) -> Pattern | None:
 class Options:
     """What decides the result, apart from the text."""
 
-    pat_str: str | None  # None: texts are not split
+    pat_str: Split | None  # None: texts are not split
     special_tokens: tuple[str, ...]
     min_frequency: int
     ties: str
@@ -48,7 +51,7 @@ class Options:
         """As a checkpoint keeps them, and as a saved vocabulary tells them."""
         tables = {"column": self.column, "nulls": self.nulls}
         record: dict[str, Any] = {
-            "pattern": self.pat_str,
+            "pattern": self.pat_str if self.pat_str is None or isinstance(self.pat_str, str) else repr(self.pat_str),
             "special_tokens": list(self.special_tokens),
             "min_frequency": self.min_frequency,
             "ties": self.ties,

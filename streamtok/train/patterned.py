@@ -22,7 +22,7 @@ _NO_IDS = np.zeros(0, np.uint32)
 class PatternCounter:
     """Takes a text in chunks and counts its pieces; pat_str None: what lies between special tokens is one piece."""
 
-    def __init__(self, pat_str: str | None, counter: Counter, how: How) -> None:
+    def __init__(self, pat_str: Any, counter: Counter, how: How) -> None:
         self.counter, self.special = counter, how.special
         self.spans = self  # what encode_segments() takes the two methods below from
         self._decoder = codecs.getincrementaldecoder("utf-8")(how.errors)

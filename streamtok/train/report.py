@@ -77,7 +77,7 @@ def report(
     tokens, total = [0] * len(cut), 0
     how = How(key=key, cuts=core_splitter(encoding._pat_str), column=column, nulls=nulls)
     for index, each in enumerate(open_inputs(held_out)):
-        for text in _texts(each, index, how):
+        for text in texts_of(each, index, how):
             total += len(text.encode() if isinstance(text, str) else text)
             for i, smaller in enumerate(cut):
                 tokens[i] += smaller.count(text)
@@ -86,7 +86,7 @@ def report(
     return [Point(size, count, total) for size, count in zip(sizes, tokens)]
 
 
-def _texts(each: Any, index: int, how: How) -> Iterable[Any]:
+def texts_of(each: Any, index: int, how: How) -> Iterable[Any]:
     """Texts that may be encoded independently; a text that must not be cut is joined again."""
     held: list[bytes] = []
     for stretch, _ in each.stretches(index, Place(index), how):

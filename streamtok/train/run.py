@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from .records import Blocks, Store
 
 if TYPE_CHECKING:
     from .gpu.count import DeviceCounting
+    from .merges import Base
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two points to go on from: the most that a crash costs, and much more than writing a point takes."""
@@ -76,8 +77,9 @@ class Run:
         checkpoint: Any,
         progress: Callable[[Progress], object] | None,
         device: str = "cpu",
+        base: Base | None = None,
     ) -> None:
-        self.options, self.wanted, self.threads = options, wanted, threads
+        self.options, self.wanted, self.threads, self.base = options, wanted, threads, base
         self.max_memory, self.progress = max_memory, progress
         self.inputs = open_inputs(sources)
         special = Matcher(options.special_tokens) if options.special_tokens else None
@@ -128,12 +130,20 @@ class Run:
         return trainer, self._facts(trainer, distinct)
 
     def _identity(self) -> dict[str, object]:
-        return {"options": self.options.as_json(), "inputs": [each.fingerprint for each in self.inputs]}
+        options = self.options.as_json() | self.base_facts
+        return {"options": options, "inputs": [each.fingerprint for each in self.inputs]}
+
+    @property
+    def base_facts(self) -> dict[str, Any]:
+        """What the run goes on from; nothing where it begins with bytes."""
+        return {} if self.base is None else self.base.facts
 
     def _facts(self, trainer: Trainer, distinct: int) -> dict[str, object]:
         facts = {"streamtok": __version__, **self.options.as_json(), **self.totals}
         del facts["pattern"], facts["special_tokens"]
-        facts.update(distinct_pieces=distinct, merges=trainer.count - 256, last_merge_count=trainer.last_count)
+        facts.update(
+            distinct_pieces=distinct, merges=trainer.count - trainer.given, last_merge_count=trainer.last_count
+        )
         return facts
 
     # ---- Ctrl-C ----
@@ -265,15 +275,22 @@ class Run:
 
     def _trainer(self) -> Trainer:
         options = self.options
-        return Trainer(options.alphabet, self.wanted, options.ties, options.max_token_bytes, options.min_frequency)
+        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.max_token_bytes, options.min_frequency)
+        if self.base is not None:
+            self.base.give_to(trainer)
+        return trainer
+
+    def _records(self, pieces: Blocks) -> Iterable[bytes]:
+        """Records as the trainer reads them."""
+        return pieces if self.base is None else self.base.in_tokens(pieces, self.threads)
 
     def _laid_out(self, pieces: Blocks) -> Trainer:
         trainer = self._trainer()
-        for block in pieces:
+        for block in self._records(pieces):
             trainer.measure(block)
         trainer.limit_lists(self._most_lists(trainer.places))
         trainer.lay_out()
-        for block in pieces:
+        for block in self._records(pieces):
             trainer.place(block)
         trainer.finish()
         return trainer
@@ -293,13 +310,13 @@ class Run:
 
     def _learn(self, trainer: Trainer, learner: Any) -> None:
         began, first, saved = time.monotonic(), trainer.count, time.monotonic()
-        goal = self.wanted - 256
+        goal = self.wanted - trainer.given
         done = trainer.count >= self.wanted
         while not done:
             done = learner.run(goal, _WORK)
             now = time.monotonic()
             if self.progress is not None:
-                merges, rate = trainer.count - 256, (trainer.count - first) / max(now - began, 1e-9)
+                merges, rate = trainer.count - trainer.given, (trainer.count - first) / max(now - began, 1e-9)
                 remaining = (goal - merges) / rate if rate else None
                 spent = now - self.began
                 self.progress(Progress("merge", merges, goal, rate, self.totals["bytes"], merges, spent, remaining))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -12,17 +12,30 @@ Merge = tuple[bytes, bytes]
 
 
 def learn(
-    pieces: Iterable[bytes], merges: int, ties: str, *, least: int = 1, alphabet: bytes | None = None
+    pieces: Iterable[bytes],
+    merges: int,
+    ties: str,
+    *,
+    least: int = 1,
+    alphabet: bytes | None = None,
+    start: Iterable[Merge] = (),
+    may_merge: Callable[[bytes], bool] = lambda token: True,
 ) -> list[Merge]:
-    """The first merges, fewer if no pair is left that stands `least` times."""
+    """The first merges, fewer if no pair is left that stands `least` times; `start` was merged before. may_merge: of a
+    token, whether it may be made. pieces: a Counter of them has their weights."""
     words = [([piece[i : i + 1] for i in range(len(piece))], count) for piece, count in Counter(pieces).items()]
     learned: list[Merge] = []
     ids = {bytes([value]): i for i, value in enumerate(alphabet or range(256))}
+    for pair in start:
+        ids[pair[0] + pair[1]] = len(ids)
+    ranks = {pair: rank for rank, pair in enumerate(start)}
+    words = [(encode(parts, ranks), count) for parts, count in words]
     while len(learned) < merges:
         counts: Counter[Merge] = Counter()
         for parts, count in words:
             for pair in itertools.pairwise(parts):
-                counts[pair] += count
+                if may_merge(pair[0] + pair[1]):
+                    counts[pair] += count
         most = max(counts.values(), default=0)
         if most < max(least, 1):
             break
@@ -32,6 +45,16 @@ def learn(
         learned.append(best)
         words = [(apply(parts, best), count) for parts, count in words]
     return learned
+
+
+def encode(parts: list[bytes], ranks: dict[Merge, int]) -> list[bytes]:
+    """BPE: the pair of the least rank is merged, the leftmost of equal ones first, until there is none."""
+    while len(parts) > 1:
+        rank, at = min((ranks.get(pair, len(ranks)), i) for i, pair in enumerate(itertools.pairwise(parts)))
+        if rank == len(ranks):
+            break
+        parts = [*parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :]]
+    return parts
 
 
 def apply(parts: list[bytes], pair: Merge) -> list[bytes]:

@@ -11,6 +11,7 @@ from ...patterns.engine import kernels_of
 if TYPE_CHECKING:
     from ...gpu._device import CudaDevice
     from ...native.trainer import Trainer
+    from ...patterns import Split
     from ..counting import Counting
     from ..options import Options
 
@@ -24,7 +25,7 @@ _ANY_FAMILY = "r50k"  # kernels are compiled for a family; those of learning are
 class Placement:
     """The device of a run, None where it is the CPU's. name: "cpu", "cuda", "cuda:N" or "auto"."""
 
-    def __init__(self, name: str, pat_str: str | None) -> None:
+    def __init__(self, name: str, pat_str: Split | None) -> None:
         self.name = name
         self.device: CudaDevice | None = None
         self._family = None if pat_str is None else kernels_of(pat_str)

@@ -1,0 +1,202 @@
+"""streamtok vocabulary: vocabularies that go on from others."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ..errors import shortened, shown
+from .app import answered
+from .options import DOCUMENTS, Given, file_names, file_option, load_encoding, option, source_of, takes
+from .outputs import bars, check_sources, say_stopped, telling
+from .train import LIMITS, OUTPUT, RUN, Number, told
+
+_VOCABULARY = click.argument("vocabulary", metavar="VOCABULARY", shell_complete=file_names)
+_FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=file_names)
+_ADDED = option("--added", type=Number(), required=True, metavar="N", help="Tokens to learn, such as 8000 or 8k.")
+
+
+class _Group(click.Group):
+    """Messages name the options of its commands."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        with answered(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=_Group)
+def command() -> None:
+    """Make a vocabulary of another one: with more tokens, with fewer, or of two.
+
+    VOCABULARY is the name of an encoding, a file or folder that train wrote, or a model's tokenizer.json.
+    """
+
+
+def _load(name: str) -> Any:
+    beside = os.path.join(name, "training.json") if os.path.isdir(name) else f"{name}.json"
+    is_saved = os.path.exists(beside) or (name.lower().endswith(".json") and os.path.isfile(name))
+    return load_encoding(vocab=name) if is_saved else load_encoding(name)
+
+
+def _check(given: Given, others: tuple[str, ...] = ()) -> None:
+    """Raise UsageError where the output has no folder, or is one of the files that are read."""
+    from ..train.checkpoint import files_in
+    from ..train.inputs import matching
+    from ..train.saving import files_of
+
+    folder = os.path.dirname(os.path.realpath(given.output))
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(given.output)} to")
+    read = [path for name in getattr(given, "files", ()) for path in matching(name)]
+    kept = files_in(getattr(given, "checkpoint", None))
+    read += [
+        name for name in (getattr(given, "vocabulary", None), *others) if name is not None and os.path.exists(name)
+    ]
+    check_sources(files_of(given.output), [*read, *kept])
+    check_sources(kept, read)
+
+
+def _chosen(given: Given, *names: str) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in names}
+
+
+def _grow(given: Given, learn: Any, **more: Any) -> None:
+    """Calls extend() or superwords(), and saves what it returns."""
+    from ..train import save
+    from ..train.checkpoint import is_begun
+
+    _check(given)
+    goes_on = given.checkpoint is not None and is_begun(given.checkpoint)
+
+    def say(at: Any) -> None:
+        if goes_on:
+            click.echo(f"streamtok: going on from the checkpoint {given.checkpoint}", err=True)
+
+    base = _load(given.vocabulary)
+    options = _chosen(given, *DOCUMENTS, *_PASSED) | more
+    try:
+        with bars(told, "TaskProgressColumn") as move:
+            sources = [source_of(name) for name in given.files]
+            made = learn(
+                base, sources, given.added, progress=telling(say, move), name=_name_of(given.output), **options
+            )
+    except KeyboardInterrupt:
+        say_stopped(given.ctx, "nothing is kept without --checkpoint FOLDER" if given.checkpoint is None else None)
+        given.ctx.exit(130)
+    save(made, given.output)
+    count, text = made.training["merges"], made.training["bytes"]
+    click.echo(f"{count:,} tokens more than {base.name} in {given.output}, from {text:,} bytes of text", err=True)
+
+
+_PASSED = ("checkpoint", "errors", "max_memory", "max_token_length", "min_frequency", "threads", "ties")
+
+
+def _name_of(output: str) -> str:
+    return os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
+
+
+@takes(_VOCABULARY, _FILES, _ADDED, OUTPUT, *LIMITS, *DOCUMENTS, "errors", *RUN, group=command)
+def extend(given: Given) -> None:
+    """Learn N further tokens from FILEs; the ids of VOCABULARY stay.
+
+    New tokens get the ids behind the greatest one in use, that of a special token too.
+    """
+    from ..train import extend as learn
+
+    _grow(given, learn)
+
+
+@takes(
+    _VOCABULARY,
+    _FILES,
+    _ADDED,
+    OUTPUT,
+    option("--pattern", metavar="REGEX", help="How texts split from now on, or 'none'.  [default: lines and numbers]"),
+    option(
+        "--max-words",
+        type=click.IntRange(min=0),
+        default=4,
+        show_default=True,
+        metavar="N",
+        help="Words of a new token; 0: any number.",
+    ),
+    *LIMITS,
+    *DOCUMENTS,
+    "errors",
+    *RUN,
+    group=command,
+)
+def superwords(given: Given) -> None:
+    """Learn N further tokens that may hold several words, as SuperBPE does in its second stage.
+
+    VOCABULARY is what train wrote, with as many tokens as the first stage is to have.
+    """
+    from ..train import SUPERWORDS
+    from ..train import superwords as learn
+
+    pattern = SUPERWORDS if given.pattern is None else None if given.pattern == "none" else given.pattern
+    _grow(given, learn, pattern=pattern, max_words=given.max_words or None)
+
+
+@takes(
+    _VOCABULARY,
+    _FILES,
+    option("--left", type=Number(), required=True, metavar="N", help="Tokens to leave, such as 24000 or 24k."),
+    OUTPUT,
+    option("--dense", is_flag=True, help="Number the tokens that are left from 0 on.  [default: ids stay]"),
+    file_option("--ids", metavar="NAME.npy", help="Write what each old id has become, -1 for none, as int64."),
+    *DOCUMENTS,
+    "errors",
+    group=command,
+)
+def prune(given: Given) -> None:
+    """Take out the tokens that FILEs use least, until N are left.
+
+    Only tokens go that no other one is merged of. The 256 bytes and special tokens stay.
+    """
+    from ..train import prune as take_out
+    from ..train import save
+
+    _check(given)
+    if given.ids is not None:
+        check_sources([given.ids], [*given.files, given.vocabulary, given.output])
+    base = _load(given.vocabulary)
+    sources = [source_of(name) for name in given.files]
+    chosen = _chosen(given, *DOCUMENTS, "dense", "errors")
+    made, new_ids = take_out(base, sources, given.left, name=_name_of(given.output), **chosen)
+    save(made, given.output)
+    if given.ids is not None:
+        _write_array(given.ids, new_ids)
+    click.echo(f"{given.left:,} tokens of {base.name} in {given.output}", err=True)
+
+
+def _write_array(path: str, array: Any) -> None:
+    import io
+
+    import numpy as np
+
+    from .outputs import open_output
+
+    held = io.BytesIO()
+    np.save(held, array, allow_pickle=False)
+    with open_output(path) as write:
+        write(held.getvalue())
+
+
+@takes(
+    click.argument("first", metavar="FIRST", shell_complete=file_names),
+    click.argument("second", metavar="SECOND", shell_complete=file_names),
+    OUTPUT,
+    group=command,
+)
+def merge(given: Given) -> None:
+    """Make one vocabulary with the tokens of two; the ids of FIRST stay."""
+    from ..train import merge as join
+    from ..train import save
+
+    _check(given, (given.first, given.second))
+    made = join(_load(given.first), _load(given.second), name=_name_of(given.output))
+    save(made, given.output)
+    click.echo(f"{made.n_vocab:,} tokens in {given.output}, {made.training['between']:,} of them of neither", err=True)

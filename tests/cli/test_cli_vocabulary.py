@@ -1,0 +1,69 @@
+"""streamtok vocabulary: what its commands write is what the functions return."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+from cli_runs import run
+
+from streamtok.train import extend, load, merge, prune, save, superwords, train
+
+pytest.importorskip("rich")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "0.txt").write_text(oracle.topics()[:30_000])
+    (tmp_path / "1.txt").write_text(oracle.corpus("multilingual")[:20_000])
+    save(train("0.txt", 500, special_tokens=["<|end|>"], name="base"), "base.tiktoken")
+    save(train("1.txt", 500), "other.json")
+    return tmp_path
+
+
+def test_extend_and_superwords_write_what_the_functions_return(here):
+    base = load("base.tiktoken")
+    result = run("vocabulary", "extend", "base.tiktoken", "1.txt", "--added", "100", "-o", "more.tiktoken")
+    assert result.stdout == "" and "100 tokens more than base in more.tiktoken, from 42" in result.stderr
+    got, want = load("more.tiktoken"), extend(base, "1.txt", 100, name="more")
+    assert got._mergeable_ranks == want._mergeable_ranks and got.training == want.training
+    run("vocabulary", "superwords", "base.tiktoken", "*.txt", "--added", ".1k", "-o", "folder", "--max-words", "3")
+    got, want = load("folder"), superwords(base, ["0.txt", "1.txt"], 100, max_words=3)
+    assert got._mergeable_ranks == want._mergeable_ranks and got._pat_str == want._pat_str
+    flags = ("--max-words", "0", "--pattern", "none", "--min-frequency", "3", "--ties", "huggingface")
+    run("vocabulary", "superwords", "base.tiktoken", "0.txt", "--added", "50", "-o", "a.tiktoken", *flags)
+    want = superwords(base, "0.txt", 50, max_words=None, pattern=None, min_frequency=3, ties="huggingface")
+    assert load("a.tiktoken")._mergeable_ranks == want._mergeable_ranks
+    run("vocabulary", "extend", "cl100k_base", "1.txt", "--added", "20", "-o", "cl.json", "--checkpoint", "kept")
+    assert load("cl.json").n_vocab == 100_297 and (here / "kept" / "train.json").exists()
+
+
+def test_prune_and_merge_write_what_the_functions_return(here):
+    base = load("base.tiktoken")
+    flags = ("--dense", "--ids", "ids.npy")
+    result = run("vocabulary", "prune", "base.tiktoken", "1.txt", "--left", "400", "-o", "less.tiktoken", *flags)
+    assert "400 tokens of base in less.tiktoken" in result.stderr
+    want, ids = prune(base, "1.txt", 400, dense=True)
+    assert load("less.tiktoken")._mergeable_ranks == want._mergeable_ranks
+    assert np.load("ids.npy").tolist() == ids.tolist()
+    result = run("vocabulary", "merge", "base.tiktoken", "other.json", "-o", "both.json")
+    want = merge(base, load("other.json"))
+    assert load("both.json")._mergeable_ranks == want._mergeable_ranks
+    assert f"{want.n_vocab:,} tokens in both.json, {want.training['between']} of them of neither" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        (("extend", "base.tiktoken", "0.txt", "--added", "x", "-o", "a.json"), 2, "is no number such as 32000 or 32k"),
+        (("extend", "base.tiktoken", "0.txt", "--added", "9", "-o", "0.txt"), 1, "ends in .txt"),
+        (("extend", "base.tiktoken", "0.txt", "--added", "9", "-o", "base.tiktoken"), 2, "base.tiktoken"),
+        (("extend", "nothing", "0.txt", "--added", "9", "-o", "a.json"), 2, "nothing"),
+        (("prune", "base.tiktoken", "0.txt", "--left", "9", "-o", "a.json"), 1, "--left 9 is below 257"),
+        (("merge", "base.tiktoken", "o200k_base", "-o", "a.json"), 1, "in different ways"),
+        (("merge", "base.tiktoken", "other.json", "-o", "none/a.json"), 2, "there is no folder"),
+    ],
+)
+def test_mistakes_are_told(here, args, status, message):
+    assert message in run("vocabulary", *args, status=status).stderr
