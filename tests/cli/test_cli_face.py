@@ -75,9 +75,8 @@ def test_help_and_page_have_all_commands_and_the_rule():
 def test_examples_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (oracle.PROJECT / "README.md").read_text(encoding="utf-8")
-    for line, result in (('encode "hello world"', "24912 2375\n"), ("decode 24912 2375", "hello world")):
-        assert re.search(rf"^streamtok {line} +# {result.strip()}$", page, re.M)
-        assert run(*shlex.split(line)).stdout == result
+    assert re.search(r'^streamtok encode "hello world" +# 24912 2375$', page, re.M)
+    assert run("encode", "hello world").stdout == "24912 2375\n"
 
 
 def test_help_loads_nothing_slow():
