@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
     from ._device import Devices
     from ._protocols import NamePair, Names, Template, TextCoder
-    from .model_files import Model
+    from .model_files.model import Model
     from .native.normal import Normalizer
     from .native.vocab import Vocab
-    from .patterns import Split
 
 _PATTERN_SECONDS = facts.PATTERN_SECONDS
 
@@ -135,7 +134,9 @@ class Encoding:
 
     @lazy
     def _packed(self) -> PackedVocabulary:
-        return packed_of(self._vocab, self._vocabulary)
+        return packed_of(self._vocab, self._vocabulary) if self._model is None else self._model.vocabulary
+
+    _split, _splitter = special.split, special.splitter
 
     @classmethod
     def from_tiktoken(cls, encoding: Any, *, engine: str = "fast") -> Encoding:
@@ -216,7 +217,7 @@ class Encoding:
             OSError: the file cannot be read, or was changed while tables of it were to be written.
             ValueError: an unknown engine, or an unknown normalizer.
         """
-        from .model_files.compiled import load
+        from .model_files.load import load
 
         model, vocab, chat = load(path, cache, choice() != "package", normalizer)
         self = cls.__new__(cls)
@@ -247,7 +248,7 @@ class Encoding:
             TypeError: another object.
             ValueError: an unknown engine.
         """
-        from .model_files import read_hf
+        from .model_files.read import read_hf
 
         self = cls.__new__(cls)._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
         self._chat_files = chats.chat_of_hf(tokenizer)
@@ -287,10 +288,10 @@ class Encoding:
     ) -> Encoding:
         if chat is not None:
             self._chat_files = chats.chat_of(*chat)
-        self._model, self._packed, self._template = model, model.vocabulary, model.template
+        self._model, self._template = model, model.template
         self._pattern_seconds, self._normalizer = pattern_seconds, normalizer_of(model.normalizer)
         if vocab is None:
-            vocab = build_vocabulary(self._packed, {}, others=model.decoded)
+            vocab = build_vocabulary(model.vocabulary, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
         return self
 
@@ -305,7 +306,6 @@ class Encoding:
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
         self._kind = model_named(vocab.model)
-        self._split: Split | None = pat_str if self._model is None else self._model.stages
         plain = {} if self._model is None else self._model.plain
         self._added_tokens = special_tokens | plain if plain else special_tokens
         if pat_str is None and self._warns_without_pattern and self._model is None and self._kind.merges:

@@ -8,8 +8,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from ..errors import VocabularyError
 from ..native.listing import read_real
 from ..native.merges import SILENT
@@ -18,6 +16,7 @@ from .listed import ListedVocabulary
 from .merged import check_sizes
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 UNKNOWN_BELOW = 10.0
@@ -48,6 +47,8 @@ class Scored(NamedTuple):
 def pack_scored(tokens: Scored, model: str = "") -> ListedVocabulary:
     """The vocabulary of these tokens. model: another one that keeps the same as Unigram (csrc/models/sentence_pairs.c).
     VocabularyError: they are too long, or a score is not finite."""
+    import numpy as np
+
     if len(tokens.texts) > MOST_SCORED_BYTES:
         raise VocabularyError(f"the tokens have more than {MOST_SCORED_BYTES} bytes together; leave out the longest")
     if not np.isfinite(tokens.scores).all():

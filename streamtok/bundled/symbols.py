@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..native.merges import FIRST_FRAGMENT, KINDS, ordered
+from .marks import BEGINNING, BYTE, ENDING, UNKNOWN
 from .merged import MergedVocabulary, packed
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     _Numbers = npt.NDArray[np.integer]
-
-ENDING, UNKNOWN, BEGINNING, BYTE = b"\xff", b"\xfe", b"\xfd", b"\xfc"
-"""Of csrc/models/symbols.h."""
 
 _UNITS_ARE_BYTES, _UNKNOWN_JOINS, _HAS_ENDINGS, _HAS_BEGINNINGS, _HAS_BYTE_TOKENS, _KEEPS_WHOLE = 1, 2, 4, 8, 16, 32
 _HEAD, _PAGES, _PAGE, _PLACES = 56, 0x1100, 32, 4

@@ -154,7 +154,7 @@ class Engine:
     def _written(self) -> Any:
         from tokenizers import Tokenizer
 
-        from ..model_files import tokenizer_json
+        from ..model_files.write import tokenizer_json
 
         assert self.encoding._model is not None
         return Tokenizer.from_str(tokenizer_json(self.encoding._model))

@@ -19,7 +19,6 @@ import json
 import os
 import shutil
 import struct
-import sys
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -31,30 +30,23 @@ from ..bundled.models import model_named
 from ..bundled.packed import PackedVocabulary, pack_ranks
 from ..bundled.words import read_all_words
 from ..disk import cache_folder
-from ..errors import VocabularyError, short_file_names, shortened, warn_user
-from ..load import open_regular
-from ..native.checksum import crc32, digest
-from ..native.vocab import IMAGE_VERSION, Vocab
+from ..errors import short_file_names, shortened, warn_user
+from ..native.checksum import crc32
+from ..native.vocab import Vocab
 from ..native.words import chosen_words, room_for_words
 from ..patterns import give_table, table_of
-from ..patterns.compiled import TABLE_VERSION, CompiledPattern
+from ..patterns.compiled import CompiledPattern
 from ..patterns.compose import Stage
 from ..patterns.engine import splitter_of
 from .description import Ranks
 from .field import Field
-from .gguf_head import read_head
+from .kept import PREFIX, SIZES, Found, facts_of, fields_of, head_of, key_of, open_tables, place_of, vocab_of
 from .model import Model, parts_of, vocabulary_of
-from .read import read_model, sources_of
 
 if TYPE_CHECKING:
     from ..patterns import Split
 
-FORMAT = 3
-"""Of a description."""
-
 _STAGES: dict[str, Any] = {kind.__name__: kind for kind in get_args(Stage)}
-_SIZES = struct.Struct("<QII")  # bytes of the description, of the pattern; CRC-32 of both
-_CHUNK = 1 << 20
 
 _LEAST_WORDS = 50_000
 """The table of pieces has room for these beside the tokens, and as many more as its size, a power of two, allows. With
@@ -62,8 +54,6 @@ twice as many, the tables of a model of 255,000 tokens are 48 MB instead of 31."
 
 ROOM = 128 << 20
 """Free bytes that the disk must have: twice the largest file."""
-
-PREFIX = "model-"
 
 
 class Opened(NamedTuple):
@@ -78,33 +68,6 @@ class Opened(NamedTuple):
 
 
 @short_file_names
-def _key_of(path: str) -> str:
-    """A digest of the content of all files that reading the model looks at. Raises OSError and VocabularyError where
-    one cannot be read."""
-    room, facts = bytearray(_CHUNK), []
-    for name, source in sources_of(path).items():
-        facts.append(f"{len(name)}:{name}")
-        if not os.path.exists(source):
-            continue
-        head = read_head(source)
-        if head is not None:  # what lies behind it is no matter of the tokenizer
-            facts.append(f"{len(head)}:{digest(head)}")
-            continue
-        with open_regular(source) as file, memoryview(room) as view:
-            while count := file.readinto(room):  # type: ignore[attr-defined]
-                facts.append(f"{count}:{digest(view[:count])}")
-    return digest(" ".join(facts).encode(errors="surrogateescape"))
-
-
-def _head(key: str) -> bytes:
-    return mapped.head_of(f"{FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}")
-
-
-def _place(key: str, head: bytes) -> str:
-    return mapped.path_of(f"{PREFIX}{key}", head)
-
-
-@short_file_names
 def file_of(path: str | os.PathLike[str]) -> str:
     """Where the tables of a model belong.
 
@@ -112,36 +75,36 @@ def file_of(path: str | os.PathLike[str]) -> str:
         OSError: a file of the model cannot be read, or the user has no cache folder.
         VocabularyError: it is no file that a model can have.
     """
-    key = _key_of(os.fspath(path))
-    return _place(key, _head(key))
+    key = key_of(os.fspath(path))
+    return place_of(key, head_of(key))
 
 
 # ==== Opening ====
 
 
-def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None) -> Opened:
-    """A model, from tables where there are some. is_kept: whether to write them where there are none; UserWarning,
-    once for each folder: it cannot be written. is_used: whether to look for them. normalizer: as for read_model(); with
-    one there are no tables.
+def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> Model | Ranks:
+    """That of read.py, which is imported where there are no tables: it takes longer than opening them."""
+    from . import read
 
-    Raises:
-        VocabularyError, OSError: as read_model(); OSError: a file was changed while tables were to be written.
-    """
-    if normalizer is not None:
-        return Opened(read_model(path, normalizer), None)
-    opened = open_cached(path) if is_used else None
-    if opened is not None or not is_kept:
-        return opened or Opened(read_model(path), None)
-    key = _key_of(os.fspath(path))
+    return read.read_model(path, normalizer)
+
+
+def load(
+    path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None
+) -> tuple[Model | Ranks, bool]:
+    """The model where there are no tables, and whether there are some to be used now. Arguments as for load.load()."""
+    if normalizer is not None or not is_kept:
+        return read_model(path, normalizer), False
+    key = key_of(os.fspath(path))
     model = _read_steady(path, key)
     try:
-        place = _place(key, _head(key))
+        place = place_of(key, head_of(key))
         if is_used or open_cached(path) is None:
             _keep(place, path, model)
     except OSError as error:
         _say_once(path, error)
-        return Opened(model, None)
-    return (open_cached(path) if is_used else None) or Opened(model, None)
+        return model, False
+    return model, is_used
 
 
 _said: set[str | None] = set()
@@ -164,34 +127,7 @@ def _say_once(path: str | os.PathLike[str], error: OSError) -> None:
 def open_cached(path: str | os.PathLike[str]) -> Opened | None:
     """What the tables of a model hold; None where there are none that can be used, also where the model's own files
     cannot be read: reading them then says why."""
-    name = os.fspath(path)
-    try:
-        key = _key_of(name)
-        head = _head(key)
-        place = _place(key, head)
-        with disk.open_read(place, steady=True) as file:
-            data = memoryview(mapped.bring(file))
-        if data[: len(head)] == head:
-            opened = _opened(data, name, place)
-            cache_folder.note_use(place)
-            return opened
-    except (OSError, VocabularyError):
-        return None
-    except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError):  # empty, or damaged
-        pass
-    cache_folder.remove(place)
-    return None
-
-
-def _opened(data: memoryview, path: str, place: str) -> Opened:
-    """Raises ValueError, or what reading a damaged description raises."""
-    size, pattern_size, crc = _SIZES.unpack_from(data, mapped.HEAD_BYTES)
-    start = mapped.HEAD_BYTES + _SIZES.size
-    body = data[start : start + size + pattern_size]
-    if len(body) != size + pattern_size or crc32(body) != crc:
-        raise ValueError("the checksum is wrong")
-    about = json.loads(bytes(body[:size]))
-    return revived(about, bytes(body[size:]), data[start + len(body) :], _named(about["name"], path), place)
+    return open_tables(path, lambda found: Opened(model_of(found), found.vocab))
 
 
 def revived(
@@ -199,23 +135,22 @@ def revived(
 ) -> Opened:
     """What described() described. Raises ValueError, or what reading a damaged description raises. place: of the file.
     deep: whether the image comes from somebody else, so that all of it is looked at."""
-    decoded = {token: text.encode("latin-1") for token, text in about["decoded"]}
-    try:
-        vocab = mapped.over(image, about["special"], place, decoded, deep)
-    except VocabularyError as error:
-        raise ValueError(error.reason) from None
+    vocab = vocab_of(about, image, place, deep)
+    return Opened(model_of(Found(about, arrays, name, vocab)), vocab)
+
+
+def model_of(found: Found) -> Model | Ranks:
+    """The Model, or Ranks, of a description."""
+    about, arrays, name, vocab = found.about, found.arrays, found.name, found.vocab
     split = _split(about["split"])
     if about["pattern"] is not None and split is not None:  # before anything compiles it
-        give_table(split, _pattern(about["pattern"], arrays))
-    model: Model | Ranks
+        give_table(split, CompiledPattern(*fields_of(about["pattern"], arrays)))
     if about["model"] is None:
         steps = about["normalizer"]
         normalizer = None if steps is None else tuple(map(tuple, steps))
-        model = Ranks(name, about["split"], _ranked(vocab), about["special"], normalizer)
-    else:
-        whole = Field(about["model"], name)
-        model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole), about["empty"])
-    return Opened(model, vocab)
+        return Ranks(name, about["split"], _ranked(vocab), about["special"], normalizer)
+    whole = Field(about["model"], name)
+    return Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole), about["empty"])
 
 
 def _name_of(name: str, path: str) -> list[str]:
@@ -226,29 +161,11 @@ def _name_of(name: str, path: str) -> list[str]:
     return ["name", name]
 
 
-def _named(about: list[str], path: str) -> str:
-    start = {"path": path, "folder": os.path.dirname(path) or os.curdir, "name": ""}
-    return start[about[0]] + about[1]
-
-
 def _split(about: Any) -> Split | None:
     """A pattern, or stages by their names, with their fields."""
     if about is None or isinstance(about, str):
         return about
     return tuple(_STAGES[name](*fields) for name, fields in about)
-
-
-def _pattern(about: list[Any], data: bytes) -> CompiledPattern:
-    """The table of a pattern: its numbers, and the lengths of its arrays in the data, in the order of its fields."""
-    at = 0
-    fields: list[Any] = []
-    for value in about:
-        if isinstance(value, list):  # [length]
-            fields.append(data[at : at + value[0]])
-            at += value[0]
-        else:
-            fields.append(value)
-    return CompiledPattern(*fields)
 
 
 def _merged(vocab: Vocab) -> MergedVocabulary | ListedVocabulary:
@@ -276,8 +193,8 @@ def build(path: str | os.PathLike[str]) -> str:
         OSError: they cannot be written, or a file of the model cannot be read, or was changed meanwhile.
         VocabularyError: the model does not load.
     """
-    key = _key_of(os.fspath(path))
-    place = _place(key, _head(key))
+    key = key_of(os.fspath(path))
+    place = place_of(key, head_of(key))
     if open_cached(path) is None:
         _keep(place, path, _read_steady(path, key))
     return place
@@ -286,7 +203,7 @@ def build(path: str | os.PathLike[str]) -> str:
 def _read_steady(path: str | os.PathLike[str], key: str) -> Model | Ranks:
     """The model of files whose digest is `key`. Raises OSError where it is another one meanwhile."""
     model = read_model(path)
-    if _key_of(os.fspath(path)) != key:
+    if key_of(os.fspath(path)) != key:
         raise OSError(f"{os.fspath(path)} was changed while it was read; try again")
     return model
 
@@ -306,9 +223,9 @@ def _write(place: str, given: str, model: Model | Ranks) -> None:
     about = {"source": os.path.abspath(given), "name": _name_of(model.name, given), **described_as.about}
     vocab = described_as.vocabulary(words_for(described_as.vocabulary(None), described_as.stages))
     description, arrays = packed_description(about), described_as.arrays
-    arrays += bytes(-(mapped.HEAD_BYTES + _SIZES.size + len(description) + len(arrays)) % 64)
+    arrays += bytes(-(mapped.HEAD_BYTES + SIZES.size + len(description) + len(arrays)) % 64)
     key = os.path.basename(place)[len(PREFIX) :].partition("-")[0]
-    head = _head(key) + _SIZES.pack(len(description), len(arrays), crc32(description + arrays)) + description + arrays
+    head = head_of(key) + SIZES.pack(len(description), len(arrays), crc32(description + arrays)) + description + arrays
     mapped.write_file(place, head, vocab)
 
 
@@ -335,11 +252,12 @@ def described(model: Model | Ranks) -> Described:
     packed: PackedVocabulary
     split: Split | None
     stages: Split | None
-    if isinstance(model, Model):
+    if not isinstance(model, Ranks):
         packed, split, decoded = model.vocabulary, model.parts.stages, model.decoded
         stages = model.stages if model.parts.model.by_bytes else None  # the lists have words with blanks
         about |= {"model": model.record, "raw": model.raw, "empty": model.empty}
         about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
+        about["kept"] = facts_of(model)
         about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
     else:
         ranks, split, decoded = model.mergeable_ranks, model.pat_str, {}
@@ -394,8 +312,8 @@ def source_of(place: str) -> str | None:
     """The path of the model that tables were built from; None where the file does not say."""
     try:
         with disk.open_read(place, steady=True) as file:
-            head = file.read_all(mapped.HEAD_BYTES + _SIZES.size)
-            size = _SIZES.unpack_from(head, mapped.HEAD_BYTES)[0]
+            head = file.read_all(mapped.HEAD_BYTES + SIZES.size)
+            size = SIZES.unpack_from(head, mapped.HEAD_BYTES)[0]
             return str(json.loads(file.read_all(min(size, 64 << 20)))["source"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error):
         return None

@@ -16,22 +16,21 @@ from __future__ import annotations
 import json
 import os
 import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import disk
 from ..bundled import mapped
 from ..bundled.models import is_built_in
-from ..errors import VocabularyError, short_file_names, shown
+from ..errors import VocabularyError, shown
 from ..native.checksum import sum64
 from ..native.vocab import IMAGE_VERSION, Vocab
-from ..patterns.compiled import TABLE_VERSION
+from ..patterns import TABLE_VERSION
 from ..patterns.engine import splitter_of
 from . import cached
 from .core_parts import core_parts
 from .description import Ranks
-from .model import Model
+from .kept import FORMAT, MAGIC
 
-MAGIC = b"stmodel\x1a"
 VERSION = 1
 """Of the head and the parts: ST_COMPILED_VERSION of csrc/compiled/compiled.h."""
 
@@ -42,36 +41,10 @@ _CHECKED_FROM = 24  # behind the checksum
 _BYTE_ORDER = 0x01020304
 
 
-class Loaded(NamedTuple):
-    """What cached.Opened has; and the chat templates, with the texts of the tokens that they name, None where the files
-    of the model have them."""
-
-    model: Model | Ranks
-    vocab: Vocab | None
-    chat: tuple[dict[str, str], dict[str, str]] | None = None
-
-
-@short_file_names
-def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None) -> Loaded:
-    """cached.load(), and of a compiled model."""
-    name = os.fspath(path)
-    if not os.path.isfile(name) or not is_compiled(name):
-        return Loaded(*cached.load(path, is_kept, is_used, normalizer))
-    if normalizer is not None:
-        raise VocabularyError("normalizer= is for a .gguf file; this one says itself how text is normalized", name)
-    return open_compiled(name)
-
-
-def is_compiled(path: str) -> bool:
-    """Whether the file begins as compiled models do. Raises OSError."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
-
-
 # ==== Opening ====
 
 
-def open_compiled(path: str) -> Loaded:
+def open_compiled(path: str) -> tuple[Any, Vocab | None, tuple[dict[str, str], dict[str, str]]]:
     """Raises VocabularyError: it is no compiled model, is damaged, or is for other versions or machines. OSError."""
     try:
         with disk.open_plain(path) as file:
@@ -80,7 +53,7 @@ def open_compiled(path: str) -> Loaded:
         about = json.loads(bytes(sections[0]))
         opened = cached.revived(about, bytes(sections[1]), sections[3], str(about["name"]), path, deep=True)
         templates, named = about["chat"] or ({}, {})
-        return Loaded(*opened, (dict(templates), dict(named)))
+        return (*opened, (dict(templates), dict(named)))
     except VocabularyError as error:
         raise VocabularyError(f"this compiled model cannot be used: {error.reason}", path) from None
     except (
@@ -115,7 +88,7 @@ def _sections(data: memoryview) -> list[memoryview]:
 
 
 def _versions() -> tuple[int, int, int, int]:
-    return VERSION, IMAGE_VERSION, TABLE_VERSION, cached.FORMAT
+    return VERSION, IMAGE_VERSION, TABLE_VERSION, FORMAT
 
 
 # ==== Compiling ====
@@ -139,6 +112,7 @@ def to_bytes(encoding: Any, words: bool) -> bytearray:
     )
     made = cached.described(model)
     about = {"name": name, "chat": encoding._chat_kept if encoding._model is not None else None, **made.about}
+    about.pop("kept", None)  # who made such a file may be anybody: all facts come from the description
     try:
         description = cached.packed_description(about)
     except TypeError:

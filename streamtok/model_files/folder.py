@@ -13,7 +13,6 @@ from ..load import read_file
 from .field import Field, text_of
 from .folder_sentences import (
     FAIRSEQ,
-    SENTENCE_FILES,
     ends_of,
     llama_decoder,
     llama_marks,
@@ -24,6 +23,7 @@ from .folder_sentences import (
 from .folder_tokens import Named, content_of, decoder_of, flag_of, json_of, named_in
 from .model import Model
 from .records import split_step
+from .sources import SENTENCE_FILES
 
 Reader = Callable[[bytes, str, Callable[[Any], None]], Model]
 """Makes a Model of the bytes of a tokenizer.json; the path is for errors, the function changes the record first."""

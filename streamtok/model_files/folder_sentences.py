@@ -24,8 +24,6 @@ from .pieces import CONTROL, MARK, UNKNOWN, USER, Piece
 from .records import metaspace, record_text
 from .sentencepiece import read_messages
 
-SENTENCE_FILES = ("spiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model")
-
 Scored = tuple[str, float]
 Ends = tuple[list[str], list[str]]
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
-from typing import Any
 
 from ..bundled.packed import MAX_ENTRIES
 from ..errors import VocabularyError, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAGIC = b"GGUF"
 

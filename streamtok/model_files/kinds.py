@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..bundled.gpt2_files import LETTERS, in_letters
+from ..bundled.marks import BEGINNING, BYTE, ENDING
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary
 from ..bundled.scored import scored_text, scores_of
-from ..bundled.symbols import BEGINNING, BYTE, ENDING
 from ..errors import VocabularyError, shown
 from ..native.merges import SILENT
 from ..patterns.compose import BYTE_LEVEL, ByteLevel, Split, Stage, byte_rules

@@ -16,9 +16,11 @@ from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_end
 from ..errors import VocabularyError, shown, warn_user
 from ..native.merges import FIRST_FRAGMENT, SILENT
 from ..native.normal import Normalizer
+from ..native.pattern import Pattern
 from ..native.steps import lazy
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage
+from ..patterns.engine import splitter_of
 from .added_tokens import AddedTokens
 from .description import AddedToken, Description, Sentence
 from .field import Field
@@ -83,6 +85,16 @@ class Model:
     def stages(self) -> tuple[Stage, ...] | None:
         """What splits text, in turn; None where a text is one piece."""
         return self.parts.stages if table_of(self.parts.stages) is not None else None
+
+    @property
+    def has_decoder_rules(self) -> bool:
+        """Whether tokens are decoded by rules: they are not the bytes of text."""
+        return self.parts.decoder_rules is not None
+
+    @property
+    def splitter(self) -> Pattern | None:
+        """What of the core splits texts; None: only `regex` does."""
+        return splitter_of(self.stages)
 
     @property
     def pattern(self) -> str | None:

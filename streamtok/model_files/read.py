@@ -16,13 +16,13 @@ from ..native.listing import ListError, Listing, list_spans
 from .description import Pairs, Ranks
 from .field import Field, text_of
 from .folder import read_folder
-from .folder_sentences import SENTENCE_FILES
 from .gguf import FORMS, is_gguf, read_gguf
 from .gguf_head import read_head
 from .model import Model, check_added, parts_of, renumbered
 from .rank_file import is_rank_file, read_rank_file
 from .rank_json import is_rank_json, read_rank_json
 from .sentencepiece import is_sentencepiece, read_sentencepiece
+from .sources import RANK_FILES
 from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
 from .world import is_world, read_world
@@ -68,15 +68,11 @@ def read_model(path: str | os.PathLike[str], normalizer: str | None = None) -> M
     return read_tokenizer_json(data, source, is_told=True)
 
 
-_RANK_FILES = ("tiktoken.model", "qwen.tiktoken", "cl100k_base.tiktoken", "tokenizer.model")
-"""Names of files of ranks in folders of models."""
-
-
 def _ranks_of(folder: str) -> str:
     """The file of ranks of a folder that has none of the files that read_folder() takes first; "": there is none."""
     if any(os.path.isfile(os.path.join(folder, name)) for name in ("tokenizer.json", "vocab.json", "vocab.txt")):
         return ""
-    paths = (os.path.join(folder, name) for name in _RANK_FILES)
+    paths = (os.path.join(folder, name) for name in RANK_FILES)
     return next((path for path in paths if os.path.isfile(path) and is_rank_file(_beginning(path))), "")
 
 
@@ -94,33 +90,6 @@ _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes, str], Model | Ra
     (is_gguf, lambda data, path: read_gguf(data, path, read_tokenizer_json)),
 )
 """The kinds of files: what looks like one, and what reads it. What looks like none is read as a tokenizer.json."""
-
-_IN_FOLDER = (
-    "tokenizer.json",
-    "tekken.json",
-    "vocab.json",
-    "merges.txt",
-    "vocab.txt",
-    "tokenizer_config.json",
-    "config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    *SENTENCE_FILES,
-    *_RANK_FILES[:-1],
-)
-
-
-def sources_of(path: str) -> dict[str, str]:
-    """Every file that read_model() looks at, also those that are not there: a name that does not depend on the folder
-    -> the path. What it returns depends on their content, and on whether they are there, alone."""
-    if os.path.basename(path) in ("vocab.json", "merges.txt"):
-        path = os.path.dirname(path) or os.curdir
-    if os.path.isdir(path):
-        return {name: os.path.join(path, name) for name in _IN_FOLDER}
-    beside = {"": path, ".json": f"{path}.json"}
-    if path.endswith((".tiktoken", ".model")):
-        beside["tokenizer_config.json"] = os.path.join(os.path.dirname(path) or os.curdir, "tokenizer_config.json")
-    return beside
 
 
 def read_hf(tokenizer: Any) -> Model:

@@ -10,10 +10,11 @@ import numpy as np
 from ..bundled.characters import BYTE_NAMES, byte_places, pack_symbols, symbols
 from ..bundled.gpt2_files import LETTERS
 from ..bundled.listed import ListedVocabulary
+from ..bundled.marks import BEGINNING, BYTE, ENDING
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
-from ..bundled.symbols import BEGINNING, BYTE, ENDING, Affixes, pack_units, unmarked
+from ..bundled.symbols import Affixes, pack_units, unmarked
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from .published import CL100K, O200K, R50K
+from .published import CL100K, O200K, R50K, TABLE_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
     Split: TypeAlias = str | tuple[Stage, ...]
 
-__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "row_by_meaning", "table_of"]
+__all__ = [
+    "CL100K",
+    "FAMILIES",
+    "KERNELS",
+    "O200K",
+    "R50K",
+    "TABLE_VERSION",
+    "family_of",
+    "give_table",
+    "row_by_meaning",
+    "table_of",
+]
 
 _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-TABLE_VERSION = 2
+from .published import TABLE_VERSION
+
 MOST_CLASSES = 256
 MOST_STATES = 4096
 MOST_MARKS = 8

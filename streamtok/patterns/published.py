@@ -1,6 +1,9 @@
-"""The split patterns of the bundled encodings, as they are published."""
+"""The split patterns of the bundled encodings, as they are published; and the version of tables of patterns."""
 
 from __future__ import annotations
+
+TABLE_VERSION = 2
+"""Of compiled.py."""
 
 R50K: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 """The pattern of gpt2, r50k_base, p50k_base and p50k_edit."""

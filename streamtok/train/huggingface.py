@@ -16,8 +16,9 @@ from .. import patterns
 from ..bundled.gpt2_files import LETTERS, in_letters
 from ..core import Encoding
 from ..errors import VocabularyError, shown
-from ..model_files import Model, read_model
 from ..model_files.description import Template
+from ..model_files.model import Model
+from ..model_files.read import read_model
 from ..native.merges import SILENT
 from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding

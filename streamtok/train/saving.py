@@ -6,13 +6,14 @@ import hashlib
 import json
 import os
 
-from .. import disk, model_files
+from .. import disk
 from ..core import Encoding
 from ..disk.outputs import check_apart
 from ..errors import VocabularyError, short_file_names, shortened, shown
 from ..files.suffixes import vocabulary_form
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
-from ..model_files import Model
+from ..model_files.model import Model
+from ..model_files.write import tokenizer_config, tokenizer_json
 from . import huggingface
 from .encoding import TrainedEncoding
 from .textfiles import Json, write_text
@@ -73,11 +74,11 @@ def _save_model(model: Model, target: str) -> None:
     if form == "tiktoken":
         raise ValueError(f"{shortened(target)}: a .tiktoken file has no place for a model's merges: write NAME.json")
     if form == "json":
-        write_text(target, model_files.tokenizer_json(model))
+        write_text(target, tokenizer_json(model))
     else:
         os.makedirs(target, exist_ok=True)
-        write_text(os.path.join(target, "tokenizer.json"), model_files.tokenizer_json(model))
-        write_text(os.path.join(target, "tokenizer_config.json"), model_files.tokenizer_config(model))
+        write_text(os.path.join(target, "tokenizer.json"), tokenizer_json(model))
+        write_text(os.path.join(target, "tokenizer_config.json"), tokenizer_config(model))
     disk.sync_directory(target)
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocols import AllowedSpecial, DisallowedSpecial, Encoding, NamePair, TextCoder
-    from ..model_files import Model
+    from ..model_files.model import Model
+    from ..native.pattern import Pattern
+    from ..patterns import Split
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _KEPT = 64
@@ -87,6 +89,18 @@ def matchers_for(self: Encoding, allowed: AllowedSpecial, disallowed: Disallowed
     return self._names.find(allowed, disallowed)
 
 
+@lazy
+def split(self: Encoding) -> Split | None:
+    """The pattern, or the pre-tokenizers of a model."""
+    return self._pat_str if self._model is None else self._model.stages
+
+
+@lazy
+def splitter(self: Encoding) -> Pattern | None:
+    """What of the core splits as these do; None: only `regex` does."""
+    return splitter_of(self._split) if self._model is None else self._model.splitter
+
+
 def coder_for(self: Encoding, errors: str) -> TextCoder:
     """What encodes whole texts with one error mode."""
     if errors not in self._coders:
@@ -99,7 +113,7 @@ def coder_of(encoding: Encoding, errors: str) -> TextCoder:
     if errors not in ERRORS:
         raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
     vocab, engine, normalizer = encoding._vocab, encoding._engine, encoding._normalizer
-    splitter = splitter_of(encoding._split)
+    splitter = encoding._splitter
     if splitter is not None:
         return Coder(vocab, splitter, engine, errors, normalizer)
     if normalizer is not None:
@@ -115,8 +129,9 @@ def coder_of(encoding: Encoding, errors: str) -> TextCoder:
 
 def rule_decoder_of(model: Model | None) -> Any:
     """What decodes the tokens of a model that are not the bytes of text; None for others."""
-    if model is None or model.parts.decoder_rules is None:
+    rules = model.parts.decoder_rules if model is not None and model.has_decoder_rules else None
+    if model is None or rules is None:
         return None
     from ..model_files.decoder_rules import RuleDecoder
 
-    return RuleDecoder(model.parts.decoder_rules, model.names)
+    return RuleDecoder(rules, model.names)

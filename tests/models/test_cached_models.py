@@ -25,7 +25,7 @@ from small_models import BOS, LLAMA3, TEXT_STEP, TOKENS, Both, added, record, sp
 
 from streamtok import Encoding, VocabularyError, disk, tables
 from streamtok.bundled import mapped, words
-from streamtok.model_files import cached, read
+from streamtok.model_files import cached, kept, read, sources
 from streamtok.native.words import chosen_words
 from streamtok.train import save
 
@@ -97,11 +97,15 @@ def same(one: Encoding, other: Encoding) -> None:
     """Two encodings with the same facts and the same ids."""
     assert one.fingerprint == other.fingerprint and one.pattern_engine == other.pattern_engine
     assert (one.prefix_ids, one.suffix_ids, one.n_vocab) == (other.prefix_ids, other.suffix_ids, other.n_vocab)
+    assert one.get_vocab() == other.get_vocab() and one.truncation == other.truncation
     assert one._mergeable_ranks == other._mergeable_ranks and one.special_tokens_set == other.special_tokens_set
     for text in (*texts(3, 200, *NAMES, "ationate", "e\u0301"), oracle.topics()[:100_000]):
         for kind in ({"allowed_special": "all"}, {"disallowed_special": (), "add_special_tokens": True}):
             ids = one.encode(text, **kind)
             assert other.encode(text, **kind) == ids and other.decode(ids) == one.decode(ids)
+            assert other.decode(ids, skip_special_tokens=True) == one.decode(ids, skip_special_tokens=True)
+            chunks = oracle.random_cuts(random.Random(len(text)), text, (1, 3, 40, 5000))
+            assert oracle.streamed(other.stream_encoder(**kind), chunks) == ids
 
 
 # ==== Building, and what it gives ====
@@ -119,6 +123,31 @@ def test_ids_are_the_same(model, cache, tables_of_small):
     assert uses_cache(full) and not uses_cache(plain)
     same(full, plain)
     Both(model).check(texts(5, 200, *NAMES, "ationate"))
+
+
+def test_tables_of_a_model_are_opened_without_what_reads_its_file(model, cache, tables_of_small):
+    put(model, tables_of_small)
+    command = "import sys, streamtok as s; s.Encoding.from_file(sys.argv[1]).encode('a <y>'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command, str(model)], check=True, text=True, capture_output=True)
+    loaded = set(done.stdout.split())
+    assert "streamtok.model_files.kept" in loaded
+    assert not loaded & {"numpy", "dataclasses", "typing", "streamtok.model_files.model", "streamtok.patterns.compile"}
+
+
+@pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"rstrip": True}, {"single_word": True}, {"normalized": True}])
+def test_what_is_kept_of_a_model_is_what_its_file_says(flags, tmp_path, cache):
+    """A model whose names take white space is kept; one whose names are sought by other rules is read whole."""
+    path, made = tmp_path / "tokenizer.json", small()
+    made["added_tokens"][0] |= flags
+    path.write_text(json.dumps(made), encoding="utf-8")
+    whole, full = Encoding.from_file(path), Encoding.from_file(path, cache=True)
+    assert isinstance(full._model, kept.KeptModel) == (not flags.keys() & {"single_word", "normalized"})
+    same(full, whole)
+    for attribute in "name template normalizer pattern special plain record parts raw empty".split():
+        assert getattr(full._model, attribute) == getattr(whole._model, attribute), attribute
+    assert full._model.added_names.skipped == whole._model.added_names.skipped
+    assert full._model.added_names.has_rules == whole._model.added_names.has_rules
+    assert full._model.splitter.identity == whole._model.splitter.identity
 
 
 def test_building_finding_and_removing(model, cache):
@@ -308,7 +337,7 @@ def test_all_files_that_are_read_count(model, cache, tmp_path):
     )
     for path in (model, model.parent, pair, pair / "vocab.json", ranks):
         opened = opened_files(path)
-        assert opened and opened <= {os.path.realpath(source) for source in read.sources_of(str(path)).values()}
+        assert opened and opened <= {os.path.realpath(source) for source in sources.sources_of(str(path)).values()}
         plain, full = Encoding.from_file(path), Encoding.from_file(path, cache=True)
         assert uses_cache(full) and uses_cache(Encoding.from_file(path)) and full.name == plain.name
         same(full, plain)
