@@ -4,7 +4,8 @@
  * blocks are no cuts: a thread looks at the character in front of its block, within the passage. Where no thread has a doubt, each
  * character stays because all in front of it do, and the text is normal. A part of such a text is normal, too. Elsewhere the blocks
  * with doubts are noted: in front of a character that no form touches the text falls into parts that are normalized by themselves, so
- * the host normalizes what lies between two such characters around a noted block, and no more (streamtok/gpu/_repair.py). */
+ * the host normalizes what lies between two such characters around a noted block, and no more (streamtok/gpu/_repair.py). In a form of
+ * characters each stays or changes by itself, as a bit set says. */
 #ifndef ST_CUDA_FORM_CU
 #define ST_CUDA_FORM_CU
 
@@ -59,9 +60,13 @@ ST_INLINE uint32_t st_char_before(const st_job *job, uint64_t block, unsigned at
 /* Is the character that begins with a byte of a block sure to stay? */
 ST_INLINE int st_stays(const st_job *job, uint64_t block, const uint8_t *bytes, unsigned at)
 {
+    unsigned size;
+    if (job->form == ST_FORM_OF_CHARACTERS) {
+        const uint32_t character = st_utf8_decode(bytes + at, &size);
+        return character >= 0x110000 || !(job->changes[character >> 6] >> (character & 63) & 1);
+    }
     const st_form form = (st_form)(job->form - 1);
     const uint8_t *filter = st_normal_filters + 128 * (unsigned)form;
-    unsigned size;
     if (!(filter[bytes[at] & 63] & filter[64 + (bytes[at + 1] & 63)]))
         return 1;
     const uint32_t point = st_utf8_decode(bytes + at, &size);

@@ -20,6 +20,7 @@
 #include "split/pattern.h"
 #include "cut/cut_rule.h"
 #include "longest/cell.h"
+#include "vocab/fragment_ids.h"
 #include "vocab/piece_entry.h"
 #include "special/special_tokens_node.h"
 
@@ -49,6 +50,8 @@
 #define ST_SHORT_CLASSES 5
 #define ST_CLASSES 9
 #define ST_LONGEST 512
+
+#define ST_FORM_OF_CHARACTERS 5 /* each character stays or changes by itself; behind all st_forms */
 
 /* Flags: why a result must not be used. */
 #define ST_FLAG_LISTS 1u  /* a list had too little room */
@@ -106,6 +109,7 @@ typedef struct st_job {
     const uint32_t *filter;    /* of the long tokens (cuda/encode/tables.cu) */
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as whole characters (st_whole_character)? */
+    uint64_t ordered;          /* does every token come after the two that it is made of? */
     uint64_t identity;         /* is each token its own id? */
     const st_dfa *dfa;         /* the table of the pattern; NULL without a pattern */
     uint4 *learned;            /* words that were merged before (cuda/encode/learned.cu), two uint4 each */
@@ -163,8 +167,9 @@ typedef struct st_job {
     uint64_t trusted;        /* is it known to be UTF-8? */
 
     /* a normal form that the text is to be in already (form.cu) */
-    uint64_t form;           /* 1 + an st_form; 0: none */
+    uint64_t form;           /* 1 + an st_form; ST_FORM_OF_CHARACTERS; 0: none */
     uint64_t form_firsts;    /* a bit for the low six bits of each first byte of what the form may change */
+    const uint64_t *changes; /* of a form of characters: a bit for each code point that it changes */
     uint64_t *doubts;        /* blocks; memory of the host */
     uint64_t doubts_capacity;
 

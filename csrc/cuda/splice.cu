@@ -4,6 +4,7 @@
 
 #include "cuda/grid.h"
 #include "cuda/job.h"
+#include "cuda/pack.cu"
 
 /* Part i lies at the address sources[i] and goes to text[places[i]..places[i + 1]), the last one up to `size`. The places ascend from
  * 0, and no part is empty. */
@@ -25,20 +26,6 @@ ST_INLINE uint64_t st_part_at(const st_splicing *s, uint64_t at)
             high = middle;
     }
     return low;
-}
-
-/* 16 bytes from any address. Whole words are loaded, up to three bytes more than that on each side. */
-ST_INLINE uint4 st_load_16(uint64_t address)
-{
-    const uint32_t *from = (const uint32_t *)(address & ~(uint64_t)3);
-    const unsigned shift = 8 * (address & 3);
-    const uint32_t last = shift ? from[4] : 0;
-    uint4 made;
-    made.x = __funnelshift_r(from[0], from[1], shift);
-    made.y = __funnelshift_r(from[1], from[2], shift);
-    made.z = __funnelshift_r(from[2], from[3], shift);
-    made.w = __funnelshift_r(from[3], last, shift);
-    return made;
 }
 
 ST_INLINE void st_splice_16(const st_splicing *s, uint64_t number)

@@ -23,8 +23,8 @@ ST_INLINE void st_begin(const st_job *job)
 
 ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
 {
-    for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)
-        st_pack_block(&packing, i);
+    for (uint64_t i = ST_THREAD; i < 4 * packing.count; i += ST_THREADS)
+        st_pack_quarter(&packing, i);
 }
 
 ST_KERNEL st_kernel_check(const __grid_constant__ st_job job)

@@ -1,4 +1,4 @@
-/* Byte pair encoding. The second model is that of vocabularies with fragments of characters that texts can hold (vocab/vocab.h). */
+/* Byte pair encoding. The second model is that of vocabularies with fragments of characters that texts can hold (vocab/fragment_ids.h). */
 #include "base/tier.h"
 #include "cut/cuts.h"
 #include "merge/runs.h"

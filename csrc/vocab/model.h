@@ -48,7 +48,7 @@ typedef struct st_model_seams {
 } st_model_seams;
 
 /* `scratch` of the functions is memory of one thread that was zero at first: of `scratch` bytes, and not for others to read. What they
- * append to `out` are ids, the fragments of characters among them (vocab/vocab.h). NULL stands for what is said. */
+ * append to `out` are ids, the fragments of characters among them (vocab/fragment_ids.h). NULL stands for what is said. */
 typedef struct st_model {
     const char *name;
     unsigned facts;

@@ -14,6 +14,7 @@
 #include "base/string_table.h"
 #include "pairs/pair_table.h"
 #include "vocab/attached.h"
+#include "vocab/fragment_ids.h"
 #include "vocab/model.h"
 #include "vocab/piece_table.h"
 
@@ -60,12 +61,6 @@ typedef struct st_vocab {
     uint64_t spent_decoding;         /* and what was decoded without them */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */
 } st_vocab;
-
-/* Where text begins as characters, merging makes these of their bytes first. On the way to a character it makes FRAGMENTS, its first
- * two or three bytes, and where no token is the character a fragment is what is left. A fragment has an id from here on, which no
- * caller sees: the encoder gives the ids of its bytes instead (st_vocab_spell). A fragment of one byte is a byte that is no token:
- * mostly one that no UTF-8 has; a text with another one has no ids. */
-#define ST_FIRST_FRAGMENT 0xF0000000u
 
 /* The split of a silent token. */
 #define ST_SILENT UINT32_MAX

@@ -4,7 +4,8 @@ A character that is a token is made of its bytes by merges in front of all other
 after the other. These merges meet nothing else, because their left part begins a character, and their right part is one
 byte inside it; so all of them are made before the first merge of the list. What they make on the way is a fragment.
 Where no token is the character, its longest fragment is left, or its bytes are; fragments are in no merge of the list,
-and bytes are in none either. The encoder puts the tokens of its bytes in the place of a fragment (csrc/vocab/vocab.h).
+and bytes are in none either. The encoder puts the tokens of its bytes in the place of a fragment
+(csrc/vocab/fragment_ids.h).
 """
 
 from __future__ import annotations

@@ -73,11 +73,6 @@ class _Merging(Model):
     in_files = True
 
 
-class _Characters(_Merging):
-    kernels = None
-    why_no_kernels = "symbols that are characters, or bytes without tokens, which the kernels do not merge"
-
-
 class _Symbols(_Merging):
     """rest: a symbols.Rule."""
 
@@ -171,7 +166,7 @@ class _SentenceWords(_SentencePiece):
 
 _KINDS = {
     "bpe": _Merging,
-    "characters": _Characters,
+    "characters": _Merging,
     "longest": _Longest,
     "wordpiece": _WordPiece,
     "unigram": _Unigram,

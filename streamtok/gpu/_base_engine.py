@@ -52,6 +52,7 @@ class BaseEngine:
         self._names: tuple[Sought, DeviceArray, HostArray, list[DeviceArray]] | None = None
         self._report: HostArray | None = None
         self._doubts: Places | None = None
+        self._changes: DeviceArray | None = None
 
     # ---- buffers ----
 
@@ -130,8 +131,14 @@ class BaseEngine:
 
     def _look_at_form(self, job: Record) -> None:
         """Tells the job to look whether the text is in its normal form."""
-        if self._form is not None:
-            job["form"], job["form_firsts"] = self._form.number, self._form.firsts
+        form = self._form
+        if form is None:
+            return
+        job["form"], job["form_firsts"] = form.number, form.firsts
+        if form.changes is not None:
+            if self._changes is None:
+                self._changes = self._device.put(form.changes)
+            job["changes"] = self._device.pointer(self._changes)
 
     def _note_doubts(self, job: Record) -> Places:
         """Where the job writes the blocks that may not be in that form."""

@@ -18,7 +18,7 @@ LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
-token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa
+token_bytes token_starts long_tokens long_mask filter cuts characters ordered identity dfa
 learned learned_capacity learned_count
 source source_size text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
@@ -26,7 +26,7 @@ first_stretch stretches slots spans tokens row_slots deferred deferred_capacitie
 huge_starts huge_ends huge_tokens huge_capacity
 tile_starts offsets out out_capacity id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_capacity trusted
-form form_firsts doubts doubts_capacity
+form form_firsts changes doubts doubts_capacity
 cells longest_token bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """
@@ -44,7 +44,7 @@ JOB = struct(_FIELDS)
 NAME_SET = struct("nodes depth place name inner first edges:3 before")
 """A st_name_set."""
 
-PACKING = struct("source starts sizes blocks passages count text marks")
+PACKING = struct("source starts sizes blocks passages count text marks front")
 """A st_packing."""
 
 SPLICING = struct("sources places parts size text")
@@ -52,6 +52,9 @@ SPLICING = struct("sources places parts size text")
 
 PASSAGE_ID = 1 << 63
 """Added to an id in place of a passage's size."""
+
+PASSAGE_FRONT = 1 << 63
+"""Added to where a passage begins that gets a byte in front: ST_PASSAGE_FRONT."""
 
 
 def place_in(record: np.dtype[Any], field: str) -> int:

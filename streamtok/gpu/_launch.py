@@ -24,6 +24,7 @@ from ._job import BLOCK
 from ._lane import WORTH_ASKING, Lane
 from ._normal import made_normal
 from ._repair import form_of
+from ._respelled import respelled
 from ._results import Loan, Results
 from ._tables import Tables, vocab_for
 from ._text import Request, ShortText, bytes_in_blocks, starts_of
@@ -50,10 +51,10 @@ _OTHERWISE = NotForDevice, Unusable, Named
 
 
 _KERNELS: dict[str | None, tuple[Any, Any]] = {
-    "merging": (Tables, lambda device, encoding, *given: Engine(device, encoding._coder.encode_piece, *given)),
+    "merging": (Tables, lambda device, encoding, coder, *given: Engine(device, coder.encode_piece, *given)),
     "longest": (
         LongestTables,
-        lambda device, encoding, tables, form: LongestEngine(device, tables, encoding._pat_str is not None, form),
+        lambda device, encoding, _, tables, form: LongestEngine(device, tables, encoding._pat_str is not None, form),
     ),
 }
 """By Model.kernels: what makes the tables on a device, and the engine of a slot."""
@@ -62,18 +63,23 @@ _KERNELS: dict[str | None, tuple[Any, Any]] = {
 class Station:
     """A vocabulary's tables on a device, shared by the slots there.
 
-    normalizer: the encoding's. form: all that it does, where the kernels look for that; else None."""
+    normalizer: what is done to texts before the kernels have them. form: all that it does, where the kernels look for
+    that; else None. front: what stands in front of each text that is not empty."""
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding, self.results = device, encoding, Results(device)
-        vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
+        own, pattern = respelled(encoding), splitter_of(encoding._split)
+        vocab = vocab_for(encoding, is_limited) if own is None else own.vocab
+        self._coder = encoding._coder if own is None else own.coder
         tables_for, self._engine_for = _KERNELS[encoding._kind.kernels]
         self.tables: Tables | LongestTables = tables_for(device, vocab, pattern, is_limited)
-        self.normalizer, self.form = encoding._normalizer, form_of(encoding._normalizer)
+        self.normalizer = encoding._normalizer if own is None else own.normalizer
+        self.form, self.front = form_of(self.normalizer), b"" if own is None else own.front
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine | LongestEngine:
-        made: Engine | LongestEngine = self._engine_for(self.device, self._encoding, self.tables, self.form)
+        given = self.device, self._encoding, self._coder, self.tables, self.form
+        made: Engine | LongestEngine = self._engine_for(*given)
         return made
 
     @property
@@ -141,7 +147,8 @@ class OneLaunch(Lane):
 
     def _make_quick(self, text: str | bytes, request: Request) -> Quick | None:
         sought = request.names.sought
-        if not isinstance(self.engine, Engine) or not sought.fits or self.station.first_normalizer is not None:
+        station = self.station
+        if not isinstance(self.engine, Engine) or not sought.fits or station.first_normalizer or station.front:
             return None
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
         most = min(SHORT_ON_HOST, short_capacity(size))
@@ -195,6 +202,8 @@ class OneLaunch(Lane):
     def _of_short(self, texts: Texts, request: Request, most: int, encode: Callable[[ShortText], _T]) -> _T | None:
         """What a call makes of texts, which the host normalizes before that if it has to; None where they take more
         than one launch."""
+        if self.station.front:
+            texts = _with_front(texts, self.station.front)
         try:
             try:
                 return encode(self._put_short(texts, request, most, self.station.first_normalizer))
@@ -207,7 +216,8 @@ class OneLaunch(Lane):
         """The same of a text on the device."""
         sought = request.names.sought
         address = self.device.pointer(source)
-        if self.station.first_normalizer is not None or not sought.fits or address % 16 or not len(source):
+        station = self.station
+        if station.first_normalizer or station.front or not sought.fits or address % 16 or not len(source):
             return None
         try:
             text = ShortText(address, len(source), request.dtype, request.trusted)
@@ -275,6 +285,12 @@ class OneLaunch(Lane):
             loan.release()
             raise
         return loan.result(request.dtype, len(ids)), starts
+
+
+def _with_front(texts: Texts, front: bytes) -> Texts:
+    """The texts with a front each, but for empty ones."""
+    given = (texts[i] for i in range(len(texts)))
+    return Texts([front + bytes(text) if len(text) else b"" for text in given])
 
 
 def _copied(ids: HostArray) -> HostArray:

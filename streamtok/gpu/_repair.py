@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ._lane import Lane
     from ._waiting import Steps
 
+_OF_CHARACTERS = 5
+"""ST_FORM_OF_CHARACTERS."""
+
 _AROUND = 128
 """Bytes around a doubtful block that come to the host. A run of marks that is longer is left to it as a whole text."""
 
@@ -31,18 +34,33 @@ _A_PART, _TIMES_A_CHECK = 128, 32
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """A normal form as a job names it: `form` and `form_firsts`."""
+    """A normal form as a job names it: `form`, `form_firsts` and, for one of characters, what `changes` points to."""
 
     number: int
     firsts: int
+    changes: HostArray | None = None
 
 
 def form_of(normalizer: Normalizer | None) -> Form | None:
     """The form that is all that a normalizer does; None: it does something else, or nothing."""
-    if normalizer is None or len(normalizer.steps) != 1 or normalizer.steps[0][0] not in FORMS:
+    if normalizer is None or len(normalizer.steps) != 1:
         return None
-    (name,) = normalizer.steps[0]
-    return Form(1 + FORMS[name], first_bytes(name))
+    name, *given = normalizer.steps[0]
+    if name in FORMS:
+        return Form(1 + FORMS[name], first_bytes(name))
+    if name == "ReplaceClass" and not given[2] and given[0][0][0] >= 0x80:
+        return _form_of_characters(given[0])
+    return None
+
+
+def _form_of_characters(ranges: tuple[tuple[int, int], ...]) -> Form:
+    """The form of texts without the characters in ranges of code points beyond ASCII."""
+    points = np.concatenate([np.arange(first, last + 1) for first, last in ranges])
+    changes = np.zeros(0x110000, np.uint8)
+    changes[points] = 1
+    firsts = {chr(point).encode("utf-8", "surrogatepass")[0] & 63 for point in points.tolist()}
+    bits = np.packbits(changes, bitorder="little").view(np.uint64)
+    return Form(_OF_CHARACTERS, sum(1 << first for first in firsts), bits)
 
 
 def repaired(

@@ -143,7 +143,7 @@ class Slot(OneLaunch):
         layout, sizes = Layout(texts), np.empty(len(texts), np.int64)
         yield from ended(layout.measure())
         layout.sizes(sizes)
-        in_blocks = len(texts) > 1 and not layout.is_joined
+        in_blocks = len(texts) > 1 and not layout.is_joined and not self.station.front
         starts, total = starts_of(sizes, in_blocks)
         put = self._in_blocks(layout, rows) if in_blocks else self._one_behind_the_other(layout, texts, total)
         data = yield from put
@@ -230,7 +230,8 @@ class Slot(OneLaunch):
     def _cut(self, pieces: Pieces, places: Places, numbers: Places, request: Request) -> Pieces:
         """Pieces cut at names, which stand at these places of the text as it was laid out."""
         starts, sizes = pieces.starts, pieces.sizes
-        taken = request.names.taken(_in_source(places, starts, sizes)[0], numbers)
+        there, _, is_front = self._in_source(places, starts, sizes)
+        taken = request.names.taken(there[~is_front], numbers[~is_front])
         cut = cut_at(starts, sizes, pieces.rows, taken, np.searchsorted(starts, taken[0], "right") - 1)
         return Pieces(pieces.source, *cut, has_no_names=True)
 
@@ -240,7 +241,7 @@ class Slot(OneLaunch):
         whole: what was cut."""
         if not len(doubts):
             return cut
-        around = _in_source(BLOCK * doubts, whole.starts, whole.sizes)
+        around = self._in_source(BLOCK * doubts, whole.starts, whole.sizes)[:2]
         assert self.station.normalizer is not None
         passages = cut.starts, cut.sizes
         source, starts, sizes = yield from repaired(self, cut.source, passages, around, self.station.normalizer)
@@ -249,26 +250,29 @@ class Slot(OneLaunch):
     def _laid_out(self, pieces: Pieces) -> DeviceText:
         """The text for the kernels. One piece stays where it lies, if they can read it there."""
         source, starts, sizes, rows = pieces.source, pieces.starts, pieces.sizes, pieces.rows
-        if len(sizes) == 1 and _is_one(rows) and sizes[0] < PASSAGE_ID:
+        front = self.station.front
+        if len(sizes) == 1 and _is_one(rows) and sizes[0] < PASSAGE_ID and not front:
             data = source[int(starts[0]) :]
             if self.device.pointer(data) % 16 == 0:
                 return DeviceText(data, int(sizes[0]))
-        return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows, put=self.put)
+        starts, sizes = starts.astype(np.uint64), sizes.astype(np.uint64)
+        return pack(self.device, source, starts, sizes, rows, put=self.put, front=front)
+
+    def _in_source(self, places: Places, starts: Places, sizes: Places) -> tuple[Places, Places, HostArray]:
+        """Places in a text that was laid out for the kernels, as places in what it was laid out of; where what is in a
+        block from there on ends; and which of them are places of a byte in front of a text."""
+        more = len(self.station.front)
+        laid_out, _ = starts_of(sizes + more * (sizes > 0), True)
+        passage = np.searchsorted(laid_out, places, "right") - 1
+        found = starts[passage] + places - laid_out[passage] - more
+        is_front = found < starts[passage]
+        return np.maximum(found, starts[passage]), np.minimum(found + BLOCK, (starts + sizes)[passage]), is_front
 
 
 def _text_in(source: DeviceArray, size: int) -> DeviceText:
     """The text in what Layout.write_blocks() wrote: `size` bytes of blocks, their marks, and behind these the rows."""
     rows = source[bytes_in_blocks(size // BLOCK, 0) :].view(np.uint64)
     return DeviceText(source, size, source[size : size + size // BLOCK], rows)
-
-
-def _in_source(places: Places, starts: Places, sizes: Places) -> tuple[Places, Places]:
-    """Places in a text that was laid out for the kernels, as places in what it was laid out of; and where what is in a
-    block from there on ends."""
-    laid_out, _ = starts_of(sizes, True)
-    passage = np.searchsorted(laid_out, places, "right") - 1
-    found = starts[passage] + places - laid_out[passage]
-    return found, np.minimum(found + BLOCK, (starts + sizes)[passage])
 
 
 def _is_one(rows: Places) -> bool:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..native import job
+from ..native.matcher import Matcher
 from ._errors import NotForDevice
 from ._job import NAME_SET, PASSAGE_ID
+from ._respelled import respelled
 
 if TYPE_CHECKING:
     from .._protocols import Data, DeviceArray, Encoding, HostArray, NamePair, Places
     from ..native.encode import Coder
-    from ..native.matcher import Matcher
     from ._device import CudaDevice
+    from ._respelled import Respelled
 
 # A thread searches 64 bytes and as many behind them as the longest name has. With longer names there are no places to
 # cut at either (csrc/threads/safe_cuts.c).
@@ -66,6 +68,7 @@ class Names:
         allowed, disallowed: the core's Matchers; None where there are none.
         special_tokens: name -> id.
         coder: the core's, whose pattern says where a text may be cut; None: any pattern.
+        own: how the device has the encoding (respelled()); None: as it is.
     """
 
     def __init__(
@@ -74,15 +77,32 @@ class Names:
         disallowed: Matcher | None,
         special_tokens: dict[str, int],
         coder: Coder | None = None,
+        own: Respelled | None = None,
     ) -> None:
-        names = [] if allowed is None else list(allowed.names)
-        self.matchers, self._coder = (allowed, disallowed), coder
-        self.sought = Sought([each for each in self.matchers if each is not None])
-        self.ids = np.array([special_tokens[name] for name in names], np.uint64)
+        self.matchers, self._coder, self._own = (allowed, disallowed), coder, own
+        ids = [] if allowed is None else [special_tokens[name] for name in allowed.names]
+        others = [] if disallowed is None else list(disallowed.names)
+        fewer = None if allowed is None or own is None else own.left_in_text(list(allowed.names), ids, others)
+        if fewer is not None:
+            allowed, ids = Matcher(fewer.names), fewer.ids
+        self._sought = allowed, disallowed
+        self.sought = Sought([each for each in self._sought if each is not None])
+        self.ids = np.array(ids, np.uint64)
         self.lengths = np.array([len(name.encode()) for name in self.sought.names], np.int64)
+        if fewer is not None:
+            self.lengths[: len(ids)] = fewer.lengths
+
+    @property
+    def keep_whole(self) -> bool:
+        """Whether texts are not cut: what is encoded as a text gets something in front of it."""
+        return self._own is not None and bool(self._own.front)
 
     def cuts(self, data: Data, size: int) -> list[int]:
         """Places about `size` bytes apart where the two sides encode independently and no name is near."""
+        if self.keep_whole:
+            return []
+        if self._own is not None:
+            return self._own.cuts(data, size, self._sought)
         return job.cuts(data, size, *self.matchers, self._coder)
 
     def taken(self, places: Places, numbers: Places) -> tuple[Places, Places, HostArray]:
@@ -122,7 +142,8 @@ class KeptNames:
             if len(self._made) >= _KEPT:
                 self._made.clear()
             coder = cast("Coder", self._encoding._coder)  # there are kernels for patterns of the core's scanners only
-            names = self._made[matchers] = Names(*matchers, self._encoding._added_tokens, coder)
+            own = respelled(self._encoding)
+            names = self._made[matchers] = Names(*matchers, self._encoding._added_tokens, coder, own)
         return names
 
 

@@ -96,6 +96,7 @@ class Tables:
             # An atom that is an unreachable token must be merged, not looked up: without cuts there are no atoms.
             "cuts": at["cuts"] if cuts else 0,
             "characters": int(cuts),
+            "ordered": numbers["monotone"],
             "identity": numbers["identity"],
             "dfa": 0 if self._pattern is None else pointer(self._pattern),
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._job import BLOCK, PACKING, PASSAGE_ID
+from ._job import BLOCK, PACKING, PASSAGE_FRONT, PASSAGE_ID
 
 if TYPE_CHECKING:
     from .._protocols import ArrayCoder, DeviceArray, HostArray, Places
@@ -92,6 +92,7 @@ def pack(
     rows: HostArray,
     slack: int = 0,
     put: Callable[[HostArray], DeviceArray] | None = None,
+    front: bytes = b"",
 ) -> DeviceText:
     """Lays the passages source[start : start + size] out for the kernels.
 
@@ -101,7 +102,11 @@ def pack(
         rows: int64 a row, on the host: the passage that it begins with; len(starts) if no passage follows.
         slack: bytes behind the text that may be read.
         put: how a row on the host comes to the device, if there is a quicker way than the device's.
+        front: a byte to stand in front of each passage that is not empty, or none.
     """
+    if front:
+        has_front = (sizes > 0) & (sizes < np.uint64(PASSAGE_ID))
+        starts, sizes = starts + has_front * np.uint64(PASSAGE_FRONT), sizes + has_front
     taken = np.where(sizes >= np.uint64(PASSAGE_ID), np.uint64(1), (sizes + np.uint64(BLOCK - 1)) // np.uint64(BLOCK))
     blocks = np.concatenate([np.zeros(1, np.uint64), np.cumsum(taken, dtype=np.uint64)])
     count = int(blocks[-1])
@@ -113,6 +118,6 @@ def pack(
         packing = np.zeros((), PACKING)
         packing["source"], packing["text"], packing["marks"] = map(device.pointer, (source, text, marks))
         packing["starts"], packing["sizes"], packing["blocks"] = map(device.pointer, arrays)
-        packing["passages"], packing["count"] = passages, count
-        device.launch("pack", packing, min(-(-count // 256), 1 << 16), 256)
+        packing["passages"], packing["count"], packing["front"] = passages, count, ord(front or b"\0")
+        device.launch("pack", packing, min(-(-count // 64), 1 << 16), 256)
     return DeviceText(text, count * BLOCK, marks, facts[3 * passages :])

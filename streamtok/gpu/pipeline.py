@@ -50,6 +50,9 @@ CHUNK = 32 << 20
 
 LEAST_CHUNK = 1 << 20
 
+_WHOLE = 256 << 20
+"""Bytes of texts in flight that cannot be cut."""
+
 SLOTS = 4
 """A device copies in, computes and copies out at the same time, and one waits."""
 
@@ -245,7 +248,7 @@ class GpuPipeline:
 
     def _in_chunks(self, texts: Texts, request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
-        chunk = self.chunk
+        chunk = max(self.chunk, _WHOLE) if request.names.keep_whole else self.chunk
         while True:
             try:
                 return self._attempt(texts, request, chunk, out)

@@ -11,7 +11,7 @@ from .interrupt cimport Scope, begin, check, end as end_scope
 from ..errors import VocabularyError
 
 FIRST_FRAGMENT: int = ST_FIRST_FRAGMENT
-"""The ids from here on are those of beginnings of characters (csrc/vocab/vocab.h)."""
+"""The ids from here on are those of beginnings of characters (csrc/vocab/fragment_ids.h)."""
 
 SILENT: int = ST_SILENT
 """In place of a split: a token that no text becomes."""

@@ -266,7 +266,7 @@ cdef class Vocab:
 
     @property
     def fragments(self) -> int:
-        """Beginnings of characters that merging makes and no id stands for, or bytes that no text holds (csrc/vocab/vocab.h)."""
+        """Beginnings of characters that merging makes and no id stands for, or bytes that no text holds (vocab/fragment_ids.h)."""
         return self.vocab.fragments
 
     @property

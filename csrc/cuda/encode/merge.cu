@@ -91,6 +91,29 @@ ST_INLINE void st_learn(const st_job *job, const st_atom *atom, const uint32_t *
     st_publish(job, claim, &word, record, count);
 }
 
+/* ---- what comes of merging ---- */
+
+/* Writes the id of a token to the slots of an atom that has `count` ids already, or those of its bytes if it is a fragment; and to
+ * `kept` the tokens with these ids, `step` apart: no more than there were symbols. Returns how many ids there are then. */
+ST_FORCE_INLINE uint32_t st_put_token(const st_job *job, const st_atom *atom, uint32_t token, uint32_t count, uint32_t *kept,
+                                      unsigned step)
+{
+    const uint32_t id = st_id_of(job, token);
+    if (id < ST_FIRST_FRAGMENT) {
+        job->slots[atom->slot + count] = id;
+        kept[count * step] = token;
+        return count + 1;
+    }
+    for (uint32_t at = job->token_starts[token]; at < job->token_starts[token + 1]; at++, count++) {
+        const uint32_t byte = job->byte_tokens[job->token_bytes[at]], own = st_id_of(job, byte);
+        job->slots[atom->slot + count] = own;
+        kept[count * step] = byte;
+        if (own >= ST_FIRST_FRAGMENT) /* no token: the host has the error */
+            atomicOr(&job->counts->flags, ST_FLAG_WORD);
+    }
+    return count;
+}
+
 /* ---- a thread an atom ---- */
 
 /* The number of atoms that a warp merges side by side (Lanes) is a template argument, so that offsets in memory are constants.
@@ -165,11 +188,8 @@ ST_INLINE void st_merge_symbols(const st_job *job, const st_atom *atom, uint32_t
     st_begin_pairs<Lanes>(job, n, candidates, tokens);
     while ((best = st_best<Lanes>(n, candidates)) != ST_NOTHING_MERGES)
         mask = st_merge_at<Mask, Lanes>(job, mask, best & 511, best >> 9, candidates, tokens);
-    for (; mask; mask &= mask - 1) {
-        const uint32_t token = tokens[st_first_bit(mask) * Lanes];
-        candidates[count * Lanes] = token; /* for st_learn */
-        job->slots[atom->slot + count++] = st_id_of(job, token);
-    }
+    for (; mask; mask &= mask - 1) /* the candidates' memory keeps the tokens for st_learn */
+        count = st_put_token(job, atom, tokens[st_first_bit(mask) * Lanes], count, candidates, Lanes);
     st_account(job, atom, count);
     st_learn(job, atom, candidates, Lanes, count);
 }
@@ -230,7 +250,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
         const unsigned i = first + lane;
         const uint32_t token = i < n ? m->tokens[i] : 0, candidate = i < n ? m->candidates[i] : ST_NOTHING_MERGES;
         uint32_t places = __ballot_sync(0xFFFFFFFFu, candidate == merged) & ~gone_before;
-        if (!job->characters)
+        if (!job->ordered)
             places = done ? 0 : places & (0u - places);
         done |= places != 0;
         const uint32_t taken = st_every_second(places), gone = taken << 1 | gone_before, kept = ~gone;
@@ -260,6 +280,27 @@ ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lan
     __syncwarp();
 }
 
+/* Writes the ids of the n tokens and returns how many there are; m->tokens are then the tokens with these ids. */
+ST_INLINE unsigned st_put_together(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane, unsigned n)
+{
+    uint32_t fragments = 0, count = 0;
+    for (unsigned i = lane; i < n; i += 32) {
+        const uint32_t id = st_id_of(job, m->tokens[i]);
+        job->slots[atom->slot + i] = id;
+        fragments |= id >= ST_FIRST_FRAGMENT;
+    }
+    if (!__any_sync(0xFFFFFFFFu, fragments != 0))
+        return n;
+    if (lane == 0)
+        for (unsigned i = 0; i < n; i++)
+            count = st_put_token(job, atom, m->tokens[i], count, m->candidates, 1);
+    count = __shfl_sync(0xFFFFFFFFu, count, 0);
+    for (unsigned i = lane; i < count; i += 32)
+        m->tokens[i] = m->candidates[i];
+    __syncwarp();
+    return count;
+}
+
 ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
 {
     unsigned n = atom->n;
@@ -274,15 +315,13 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
         n = st_warp_round(job, m, lane, n, best);
         st_warp_renew(job, m, lane, n, best);
     }
-    for (unsigned i = lane; i < n; i += 32)
-        job->slots[atom->slot + i] = st_id_of(job, m->tokens[i]);
+    n = st_put_together(job, atom, m, lane, n);
     if (lane == 0) {
         atomicAdd(&job->tokens[atom->stretch], n);
         if (n == 0)
             atomicOr(&job->counts->flags, ST_FLAG_WORD);
-    }
-    if (lane == 0)
         st_learn(job, atom, m->tokens, 1, n);
+    }
     __syncwarp();
 }
 

@@ -166,6 +166,10 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, s
     const int many = st_piece_count(entry) == ST_MORE_IDS;
     const uint32_t count = many ? entry->ids[1] : st_piece_count(entry);
     const uint32_t *ids = many ? job->more + entry->ids[0] : entry->ids;
+    if (ids[0] >= ST_FIRST_FRAGMENT) { /* a byte that is no token: the host has the error */
+        atomicOr(&job->counts->flags, ST_FLAG_WORD);
+        return 1;
+    }
     st_copy_ids(job->slots + atom->slot, ids, count);
     if (st_may_learn(job, atom->n, count)) {
         const st_word word = st_word_of(key, atom->n);

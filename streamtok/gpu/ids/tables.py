@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..._protocols import DeviceArray, Encoding, HostArray, Record
     from .._device import CudaDevice
 
-_FRAGMENTS = 0xF0000000  # ids from here on are no caller's (csrc/vocab/vocab.h)
+_FRAGMENTS = 0xF0000000  # ids from here on are no caller's (csrc/vocab/fragment_ids.h)
 
 _LONGEST = 1 << 24
 """Bytes of a token. The sums of a warp's tokens fit 32 bits."""
