@@ -5,11 +5,15 @@ from .memory cimport Numbers
 from .vocab cimport Vocab
 
 
+cdef enum:
+    FEW_IDS = 32  # ids of a list that need no memory of their own
+
 # The ids of one text: borrowed of an array, or in memory of their own.
 cdef struct Row:
     const uint32_t *data
     size_t n
     st_ids own
+    uint32_t[FEW_IDS] few
 
 
 cdef class Decoder:

@@ -79,6 +79,16 @@ cdef int read_items(object items, st_ids *ids) except -1:
     return read
 
 
+cdef bint read_few(object items, Row *row) noexcept:
+    """Whether a list or tuple has few items, all of them small ints, which are read."""
+    cdef bint read = False
+    with critical_section(items):
+        row.n = <size_t>len(items)
+        if row.n <= FEW_IDS:
+            read = read_ints(PySequence_Fast_ITEMS(items), row.n, row.few)
+    return read
+
+
 # ---- bytes in C memory ----
 
 cdef int decode_step(Vocab vocab, st_decoding *ids, uint8_t *to, size_t capacity, size_t *size) except -1:
@@ -170,9 +180,12 @@ cdef class Decoder:
         self.other_ids = other_ids
 
     cdef object _read(self, object tokens, Row *row, bint skip_special):
-        """Fills a row of zeros, and returns what must stay alive while it is used."""
+        """Fills a row, whose own memory is empty, and returns what must stay alive while it is used."""
         cdef Items items
-        if (type(tokens) is list or type(tokens) is tuple) and read_items(tokens, &row.own):
+        cdef bint is_list = type(tokens) is list or type(tokens) is tuple
+        if is_list and read_few(tokens, row):
+            row.data = row.few
+        elif is_list and read_items(tokens, &row.own):
             row.data, row.n = row.own.data, row.own.size
         elif not array_row(tokens, &row.data, &row.n):
             tokens = items = bytes_in(self.other_ids(tokens))
@@ -192,7 +205,7 @@ cdef class Decoder:
     def ids(self, tokens, bint skip_special=False) -> list[int]:
         """The ids as a list of ints."""
         cdef Row row
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = self._read(tokens, &row, skip_special)
             return array("I", PyBytes_FromStringAndSize(<const char *>row.data, <Py_ssize_t>(sizeof(uint32_t) * row.n))).tolist()
@@ -202,7 +215,7 @@ cdef class Decoder:
     def to_bytes(self, tokens, bint skip_special=False) -> bytes:
         """The bytes of ids. KeyError names the first unknown one."""
         cdef Row row
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = self._read(tokens, &row, skip_special)
             return self._bytes(&row)
@@ -212,7 +225,7 @@ cdef class Decoder:
     def to_text(self, tokens, errors: str, bint skip_special=False) -> str:
         """The text of ids; errors as for bytes.decode()."""
         cdef Row row
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = self._read(tokens, &row, skip_special)
             return self._text(&row, errors)
@@ -435,7 +448,7 @@ cdef class CoreStreamDecoder:
     cdef object _feed_row(self, object tokens):
         cdef Row row
         cdef Bytes out = Bytes.__new__(Bytes)
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = self.decoder._read(tokens, &row, self.skip_special)
             if st_bytes_append(&out.own, self.begun, self.begun_size):

@@ -83,7 +83,7 @@ cdef class Rules:
         """The bytes of all ids."""
         cdef Bytes out = Bytes.__new__(Bytes)
         cdef Row row
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = decoder._read(ids, &row, skip_special)
             self.add(self.begin(later), row.data, row.n, ST_RULES_LAST if last else 0, &out.own)
@@ -221,7 +221,7 @@ cdef class RuleDecoderStream:
     cdef str _feed(self, Place place, tokens):
         """The text that ids complete behind a place, which moves; None: the stream's own."""
         cdef Row row
-        memset(&row, 0, sizeof(row))
+        memset(&row.own, 0, sizeof(row.own))
         try:
             alive = self.decoder._read(tokens, &row, self.skip_special)
             return self._take(place, row.data, row.n)
