@@ -40,6 +40,8 @@ class Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             self.fail(f"{shown(value)} is no number such as 32000 or 32k", param, ctx)
 
 
+FILES = click.argument("files", nargs=-1, metavar="FILE...", shell_complete=file_names)
+
 OUTPUT = file_option(
     "-o",
     "--output",
@@ -58,6 +60,46 @@ LIMITS = (
 )
 """Options that say which pairs are merged."""
 
+NAMED = (
+    option(
+        "--source",
+        "named",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="A FILE of the source NAME, such as a language (repeatable).",
+    ),
+    option(
+        "--weight",
+        "weights",
+        metavar="NAME=N",
+        multiple=True,
+        help="How often the text of a source counts, or of a FILE, also by a glob (repeatable).",
+    ),
+    option(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="Sources weigh as their size ** (1 / T): small ones more with a greater T.",
+    ),
+)
+"""Options that name sources, and weigh them."""
+
+PARITY = (
+    option("--parity", is_flag=True, help="Merge for the --source that is compressed least."),
+    option(
+        "--parity-text",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="Parallel text of each source, on which --parity measures compression (repeatable).",
+    ),
+    option(
+        "--window",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Of N merges in a row no source chooses more than twice its share, with --parity.",
+    ),
+)
+
 RUN = (
     option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]"),
     option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB."),
@@ -71,7 +113,7 @@ RUN = (
 
 
 @takes(
-    click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=file_names),
+    FILES,
     option("--vocab-size", type=Number(), required=True, metavar="N", help="Tokens in all, such as 32000 or 32k."),
     OUTPUT,
     option(
@@ -83,6 +125,8 @@ RUN = (
     ),
     option("--special", metavar="NAME", multiple=True, help="A special token (repeatable)."),
     *LIMITS,
+    *NAMED,
+    *PARITY,
     *DOCUMENTS,
     "errors",
     *RUN,
@@ -106,8 +150,8 @@ def command(given: Given) -> None:
     from ..train import save, train
     from ..train.checkpoint import is_begun
 
-    sources = [source_of(name) for name in given.files]
-    options = {name: getattr(given, name) for name in _PASSED}
+    sources = sources_of(given)
+    options = {name: getattr(given, name) for name in _PASSED} | weighing(given) | {"parity": parity_of(given)}
     options["pattern"] = None if given.pattern == "none" else given.pattern
     name = os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
     goes_on = checkpoint is not None and is_begun(checkpoint)
@@ -155,6 +199,58 @@ def told(at: Any) -> tuple[str, int, int | None, str]:
     return at.stage, at.done, at.total, rate
 
 
+def _named(items: tuple[str, ...], flag: str) -> dict[str, list[str]]:
+    """The values of an option NAME=VALUE, by name."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not (name and equals and value):
+            raise click.UsageError(f"{flag} {shown(item)} is not NAME=VALUE, such as de=1")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def paths_of(given: Given) -> list[str]:
+    """The FILEs that a command reads, those of its sources too."""
+    parity = getattr(given, "parity_text", ())
+    named = [*_named(given.named, "--source").values(), *_named(parity, "--parity-text").values()]
+    return [*given.files, *(path for paths in named for path in paths)]
+
+
+def sources_of(given: Given) -> Any:
+    """What FILE... or --source names."""
+    named = _named(given.named, "--source")
+    if bool(named) == bool(given.files):
+        raise click.UsageError("name text to learn from: FILE..., or --source NAME=FILE for each source, not both")
+    if not named:
+        return [source_of(name) for name in given.files]
+    return {name: [source_of(path) for path in paths] for name, paths in named.items()}
+
+
+def weighing(given: Given) -> dict[str, Any]:
+    """The arguments weights and temperature."""
+    weights: dict[str, float] = {}
+    for item in given.weights:
+        name, equals, value = item.rpartition("=")  # a name may hold one
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            equals = ""
+        if not name or not equals:
+            raise click.UsageError(f"--weight {shown(item)} is not NAME=N, such as de=0.5")
+    return {"weights": weights or None, "temperature": given.temperature}
+
+
+def parity_of(given: Given) -> Any:
+    """The argument parity."""
+    from ..train import Parity
+
+    texts = _named(given.parity_text, "--parity-text")
+    if (texts or given.window) and not given.parity:
+        raise click.UsageError("--parity-text and --window say how --parity chooses merges: add --parity")
+    return Parity(dict(texts) or None, given.window) if given.parity else False
+
+
 def _report(encoding: Any, given: Given) -> None:
     from ..train import draw, report
 
@@ -173,7 +269,7 @@ def _check_outputs(given: Given) -> None:
     from ..train.inputs import matching
     from ..train.saving import files_of
 
-    read = [path for name in given.files for path in matching(name)]
+    read = [path for name in paths_of(given) for path in matching(name)]
     read += [] if given.held_out is None else [given.held_out]
     outputs = [*files_of(given.output), *([] if given.plot is None else [given.plot])]
     check_sources(outputs, [*read, *files_in(given.checkpoint)])

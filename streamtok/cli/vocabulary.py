@@ -9,12 +9,11 @@ import click
 
 from ..errors import shortened, shown
 from .app import answered
-from .options import DOCUMENTS, Given, file_names, file_option, load_encoding, option, source_of, takes
+from .options import DOCUMENTS, Given, file_names, file_option, load_encoding, option, takes
 from .outputs import bars, check_sources, say_stopped, telling
-from .train import LIMITS, OUTPUT, RUN, Number, told
+from .train import FILES, LIMITS, NAMED, OUTPUT, PARITY, RUN, Number, parity_of, paths_of, sources_of, told, weighing
 
 _VOCABULARY = click.argument("vocabulary", metavar="VOCABULARY", shell_complete=file_names)
-_FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=file_names)
 _ADDED = option("--added", type=Number(), required=True, metavar="N", help="Tokens to learn, such as 8000 or 8k.")
 
 
@@ -49,7 +48,7 @@ def _check(given: Given, others: tuple[str, ...] = ()) -> None:
     folder = os.path.dirname(os.path.realpath(given.output))
     if not os.path.isdir(folder):
         raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(given.output)} to")
-    read = [path for name in getattr(given, "files", ()) for path in matching(name)]
+    read = [path for name in (paths_of(given) if hasattr(given, "files") else ()) for path in matching(name)]
     kept = files_in(getattr(given, "checkpoint", None))
     read += [
         name for name in (getattr(given, "vocabulary", None), *others) if name is not None and os.path.exists(name)
@@ -75,10 +74,10 @@ def _grow(given: Given, learn: Any, **more: Any) -> None:
             click.echo(f"streamtok: going on from the checkpoint {given.checkpoint}", err=True)
 
     base = _load(given.vocabulary)
-    options = _chosen(given, *DOCUMENTS, *_PASSED) | more
+    options = _chosen(given, *DOCUMENTS, *_PASSED) | weighing(given) | more
+    sources = sources_of(given)
     try:
         with bars(told, "TaskProgressColumn") as move:
-            sources = [source_of(name) for name in given.files]
             made = learn(
                 base, sources, given.added, progress=telling(say, move), name=_name_of(given.output), **options
             )
@@ -97,7 +96,7 @@ def _name_of(output: str) -> str:
     return os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
 
 
-@takes(_VOCABULARY, _FILES, _ADDED, OUTPUT, *LIMITS, *DOCUMENTS, "errors", *RUN, group=command)
+@takes(_VOCABULARY, FILES, _ADDED, OUTPUT, *LIMITS, *NAMED, *PARITY, *DOCUMENTS, "errors", *RUN, group=command)
 def extend(given: Given) -> None:
     """Learn N further tokens from FILEs; the ids of VOCABULARY stay.
 
@@ -105,12 +104,12 @@ def extend(given: Given) -> None:
     """
     from ..train import extend as learn
 
-    _grow(given, learn)
+    _grow(given, learn, parity=parity_of(given))
 
 
 @takes(
     _VOCABULARY,
-    _FILES,
+    FILES,
     _ADDED,
     OUTPUT,
     option("--pattern", metavar="REGEX", help="How texts split from now on, or 'none'.  [default: lines and numbers]"),
@@ -123,6 +122,7 @@ def extend(given: Given) -> None:
         help="Words of a new token; 0: any number.",
     ),
     *LIMITS,
+    *NAMED,
     *DOCUMENTS,
     "errors",
     *RUN,
@@ -142,7 +142,8 @@ def superwords(given: Given) -> None:
 
 @takes(
     _VOCABULARY,
-    _FILES,
+    FILES,
+    NAMED[0],
     option("--left", type=Number(), required=True, metavar="N", help="Tokens to leave, such as 24000 or 24k."),
     OUTPUT,
     option("--dense", is_flag=True, help="Number the tokens that are left from 0 on.  [default: ids stay]"),
@@ -161,9 +162,9 @@ def prune(given: Given) -> None:
 
     _check(given)
     if given.ids is not None:
-        check_sources([given.ids], [*given.files, given.vocabulary, given.output])
+        check_sources([given.ids], [*paths_of(given), given.vocabulary, given.output])
     base = _load(given.vocabulary)
-    sources = [source_of(name) for name in given.files]
+    sources = sources_of(given)
     chosen = _chosen(given, *DOCUMENTS, "dense", "errors")
     made, new_ids = take_out(base, sources, given.left, name=_name_of(given.output), **chosen)
     save(made, given.output)

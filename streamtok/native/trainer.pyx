@@ -63,9 +63,9 @@ def unpacked(records not None: _Data, size_t start, size_t most) -> tuple[list[b
     return pieces, bytes(counts), start
 
 
-def packed(tokens not None: _Data, ends not None: _Data, counts not None: _Data) -> builtins.bytes:
+def packed(tokens not None: _Data, ends not None: _Data, counts not None: _Data, int64_t least=2) -> builtins.bytes:
     """Records of rows of tokens: those of row i, numbers of uint32, end at ends[i] (int64), and it was seen counts[i] times
-    (uint64). Rows of less than two tokens, in which nothing can be merged, and rows of count 0 are left out."""
+    (uint64). Rows of less than `least` tokens are left out, as those of one, in which nothing can be merged."""
     cdef Items numbers = bytes_in(tokens), rows = bytes_in(ends), times = bytes_in(counts)
     cdef const int64_t *end = <const int64_t *>rows.data
     cdef const uint64_t *count = <const uint64_t *>times.data
@@ -77,7 +77,7 @@ def packed(tokens not None: _Data, ends not None: _Data, counts not None: _Data)
     for i in range(rows.n // 8):
         if end[i] < at or end[i] > numbers.n // 4:
             check(ST_BAD_STATE)
-        if end[i] - at > 1 and count[i]:
+        if end[i] - at >= max(least, 1) and count[i]:
             check(st_train_record_write(&out.own, <const uint8_t *>numbers.data + 4 * at, <size_t>(4 * (end[i] - at)), count[i]))
         at = end[i]
     return bytes(out)

@@ -13,16 +13,17 @@ Nothing in the package imports this one; `import streamtok` does not load it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._batch import threads_for
 from .._device import check_device
-from ..errors import short_file_names
+from ..errors import short_file_names, shown
 from ..files.journal import ResumeError
 from .encoding import TrainedEncoding
 from .growing import SUPERWORDS, extend, superwords
 from .options import check_memory, check_size, make_options
+from .parity import Parity, ParityRun, check_parity
 from .pruning import Pruned, merge, prune
 from .report import Point, draw, report
 from .run import Progress, Run, make_encoding
@@ -30,6 +31,7 @@ from .saving import load, save
 
 __all__ = [
     "SUPERWORDS",
+    "Parity",
     "Point",
     "Progress",
     "Pruned",
@@ -69,6 +71,9 @@ def train(
     name: str = "trained",
     column: str | None = None,
     nulls: str = "error",
+    weights: Mapping[str, float] | None = None,
+    temperature: float | None = None,
+    parity: Parity | bool = False,
 ) -> TrainedEncoding:
     """Learn a byte-level BPE vocabulary (Sennrich et al. 2016, over bytes as GPT-2 has it) and return its Encoding.
 
@@ -79,7 +84,8 @@ def train(
         sources: a path, a glob, an open binary file, or a list of these; `bytes`, one text; any other iterable, texts
             as str or bytes (for a list of texts write iter(texts)). .gz, .xz and .zst are decompressed; of parquet and
             Arrow files a column is read, of tar archives the members with an extension, and URLs are opened with
-            fsspec, as by encode_file. Nothing is merged across the end of a text.
+            fsspec, as by encode_file. Nothing is merged across the end of a text. A dict gives names to sources, as
+            {"de": "de/*.txt", "sw": [...]}, for weights, parity and report_sources().
         vocab_size: tokens in all: the 256 bytes, the merges and the special tokens. Fewer, with a warning, where the
             text has no more merges.
         pattern: how text splits: "cl100k", "o200k", "r50k", a regex, or None for pieces that are whole texts.
@@ -105,6 +111,13 @@ def train(
         name: the encoding's.
         column: the column of tables, or the extension of an archive's members, as for encode_file.
         nulls: what a null in a table is, as for encode_file.
+        weights: how often each piece of a source counts, by the name of the source or, without names, of the file,
+            where * ? and [ match as in globs: {"sw": 3, "de": 0.5}. Others count once. min_frequency goes by weighted
+            counts.
+        temperature: a name with n bytes in its files weighs n ** (1 / temperature) altogether; 1 changes nothing, and
+            with greater ones small sources weigh more. Weights come on top.
+        parity: parity-aware BPE over the names of sources, see Parity; True: Parity(). On the CPU, with all pairs in
+            memory: not with max_memory, checkpoint, weights or temperature.
 
     Raises:
         ValueError: arguments that are refused, sources without text, max_memory too small for the distinct pieces.
@@ -133,7 +146,17 @@ def train(
     check_size(vocab_size, len(options.special_tokens))
     count = threads_for(1 << 16 if threads is None else threads)
     wanted = vocab_size - len(options.special_tokens)
-    run = Run(sources, wanted, options, count, max_memory, checkpoint, progress, device)
+    if parity:
+        check_parity(
+            max_memory=max_memory, checkpoint=checkpoint, weights=weights, temperature=temperature, device=device
+        )
+        chosen = Parity() if parity is True else parity
+        run: Run = ParityRun(sources, wanted, options, count, progress, chosen)
+    else:
+        if (weights is not None or temperature is not None) and device not in ("cpu", "auto"):
+            raise ValueError(f"device={shown(device)} with weights: text is weighed on the CPU; write device='cpu'")
+        device = device if weights is None and temperature is None else "cpu"
+        run = Run(sources, wanted, options, count, max_memory, checkpoint, progress, device, None, weights, temperature)
     trainer, facts = run.run()
     made = make_encoding(trainer, options, vocab_size, name, facts)
     made._sources = tuple((each.name, each.where()) for each in run.inputs if isinstance(each.where(), str))

@@ -60,16 +60,16 @@ class Counting:
         """Bytes of text seen, special tokens not among them."""
         return sum(counter.bytes for counter in self.counters)
 
-    def put(self, stretch: Stretch) -> None:
-        """Take a stretch. Raises what an earlier one was refused for."""
+    def put(self, stretch: Stretch, factor: int = 1) -> None:
+        """Take a stretch whose pieces count so many times. Raises what an earlier one was refused for."""
         if self._failures:
             self.drain()
         if len(self.counters) == 1:
-            self._count(self.counters[0], stretch)
+            self._count(self.counters[0], stretch, factor)
             return
         while len(self._tasks) >= _AHEAD * len(self.counters):
             self._tasks.popleft().result()
-        self._tasks.append(self._threads.do(partial(self._work, self._number, stretch)))
+        self._tasks.append(self._threads.do(partial(self._work, self._number, stretch, factor)))
         self._number += 1
 
     def drain(self) -> None:
@@ -159,16 +159,17 @@ class Counting:
                 self._failures.append((-1, error))
                 raise
 
-    def _work(self, number: int, stretch: Stretch) -> None:
+    def _work(self, number: int, stretch: Stretch, factor: int) -> None:
         counter = self._idle.pop()
         try:
             if not self._failures:
-                self._count(counter, stretch)
+                self._count(counter, stretch, factor)
         except BaseException as error:
             self._failures.append((number, error))
         self._idle.append(counter)
 
-    def _count(self, counter: Counter, stretch: Stretch) -> None:
+    def _count(self, counter: Counter, stretch: Stretch, factor: int) -> None:
+        counter.weigh(factor)
         try:
             if self._splitter is None:
                 counter.count_all([*map(self._mended, stretch.texts)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from .encoding import TrainedEncoding
 from .inputs import How, open_inputs
 from .merges import Base, Merged, MergeTable, with_tokens
 from .options import check_memory, make_options
+from .parity import Parity, ParityRun, check_parity
 from .report import texts_of
 from .run import Progress, Run
 
@@ -41,6 +42,9 @@ def extend(
     name: str | None = None,
     column: str | None = None,
     nulls: str = "error",
+    weights: Mapping[str, float] | None = None,
+    temperature: float | None = None,
+    parity: Parity | bool = False,
 ) -> TrainedEncoding:
     """Learn further tokens for an encoding: the ids of before stay, and so do the merges, in front of the new ones.
 
@@ -53,7 +57,8 @@ def extend(
         added: how many tokens are to be learned. Fewer, with a warning, where the text has no more merges.
         name: of the encoding that is returned; the name of the first by default.
         min_frequency, ties, threads, max_memory, max_token_length, checkpoint, progress, documents, key, errors,
-            column, nulls: as for train(). With ties="huggingface" the order of merges stands for that of ids.
+            column, nulls, weights, temperature, parity: as for train(). With ties="huggingface" the order of merges
+            stands for that of ids. A vocabulary of train() that is extended with parity is the hybrid form of that.
 
     Returns:
         The encoding with all tokens, for save().
@@ -64,6 +69,7 @@ def extend(
     """
     given = {"min_frequency": min_frequency, "ties": ties, "max_token_length": max_token_length}
     given |= {"documents": documents, "key": key, "errors": errors, "column": column, "nulls": nulls}
+    given |= {"weights": weights, "temperature": temperature, "parity": parity}
     run = _Growth(encoding, sources, added, given, threads, max_memory, checkpoint, progress)
     return run.result(name)
 
@@ -89,6 +95,8 @@ def superwords(
     name: str | None = None,
     column: str | None = None,
     nulls: str = "error",
+    weights: Mapping[str, float] | None = None,
+    temperature: float | None = None,
 ) -> TrainedEncoding:
     """The second stage of SuperBPE (Liu et al. 2025): further tokens that may hold several words.
 
@@ -104,7 +112,7 @@ def superwords(
         max_words: words that a new token may have, those that it has only parts of too; None: any number. Words are
             runs of bytes that are no ASCII white space.
         name, min_frequency, ties, threads, max_memory, max_token_length, checkpoint, progress, documents, key, errors,
-            column, nulls: as for extend().
+            column, nulls, weights, temperature: as for extend().
 
     Raises:
         ValueError: as extend(); an encoding of a model's file, whose pattern stays as it is.
@@ -118,6 +126,7 @@ def superwords(
         raise ValueError(f"max_words={shown(max_words)}: a token has at least 1 word; None means any number")
     given = {"min_frequency": min_frequency, "ties": ties, "max_token_length": max_token_length}
     given |= {"documents": documents, "key": key, "errors": errors, "column": column, "nulls": nulls}
+    given |= {"weights": weights, "temperature": temperature, "parity": False}
     run = _Growth(encoding, sources, added, given, threads, max_memory, checkpoint, progress, pattern, max_words)
     return run.result(name)
 
@@ -142,6 +151,8 @@ class _Growth:
         self.encoding, self.pattern, self.added = encoding, pattern, added
         self.table = MergeTable(encoding)
         _check_added(encoding, self.table, added)
+        parity = given.pop("parity")
+        weighing = {name: given.pop(name) for name in ("weights", "temperature")}
         options = make_options(
             pattern=None if pattern is ... else pattern, special_tokens=(), initial_alphabet=None, **given
         )
@@ -156,9 +167,18 @@ class _Growth:
                     f"{shown(encoding.name)} normalizes texts, and a run does not go on inside one: "
                     "leave out checkpoint="
                 )
-            sources = _normalized(encoding, sources, given)
+            if isinstance(sources, Mapping):
+                sources = {name: _normalized(encoding, each, given) for name, each in sources.items()}
+            else:
+                sources = _normalized(encoding, sources, given)
         count = threads_for(1 << 16 if threads is None else threads)
-        self.run = Run(sources, base.count + added, options, count, max_memory, checkpoint, progress, base=base)
+        if parity:
+            check_parity(max_memory=max_memory, checkpoint=checkpoint, **weighing)
+            chosen = Parity() if parity is True else parity
+            self.run: Run = ParityRun(sources, base.count + added, options, count, progress, chosen, base)
+        else:
+            total = base.count + added
+            self.run = Run(sources, total, options, count, max_memory, checkpoint, progress, base=base, **weighing)
 
     def result(self, name: str | None) -> TrainedEncoding:
         trainer, facts = self.run.run()

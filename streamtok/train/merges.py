@@ -104,15 +104,14 @@ class Base:
         if self.max_words is not None:
             trainer.limit_words(self.max_words)
 
-    def in_tokens(self, blocks: Iterable[bytes], threads: int) -> Iterator[bytes]:
-        """Records of pieces as records of their tokens. A piece that is one token has nothing to merge, and is left
-        out."""
+    def in_tokens(self, blocks: Iterable[bytes], threads: int, least: int) -> Iterator[bytes]:
+        """Records of pieces as records of their tokens, without pieces of less than `least` tokens."""
         for block in blocks:
             at = 0
             while at < len(block):
                 pieces, counts, at = unpacked(block, at, _ROWS)
                 ids, starts = encode_ragged(self._coder, pieces, None, None, threads)
-                yield packed(self._number_of[ids], starts[1:], counts)
+                yield packed(self._number_of[ids], starts[1:], counts, least)
 
 
 def _parts_first(merged: list[Merged]) -> list[Merged]:

@@ -15,10 +15,11 @@ from ..bundled.packed import MAX_ENTRIES
 from ..core import Encoding
 from ..errors import short_file_names, shown
 from .encoding import TrainedEncoding
-from .inputs import How, open_inputs
+from .inputs import How
 from .merges import Merged, MergeTable, with_tokens
 from .options import core_splitter
 from .report import texts_of
+from .sources import open_named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ def prune(
     table = MergeTable(encoding)
     _check_left(encoding, table, left)
     how = How(documents, key, errors, cuts=core_splitter(encoding._split), column=column, nulls=nulls)
-    uses = _uses(encoding, open_inputs(sources), how)
+    uses = _uses(encoding, open_named(sources)[0], how)
     total = len(_ids_of(encoding, table))
     gone = _leaves(encoding, table, uses, total - left)
     kept = sorted(_ids_of(encoding, table) - gone)

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,10 @@ from .checkpoint import Checkpoint
 from .counting import Counting
 from .encoding import TrainedEncoding
 from .gpu.placement import Placement
-from .inputs import CHUNK, How, Place, open_inputs
+from .inputs import CHUNK, How, Place
 from .options import BASE_MEMORY, Options, core_splitter
 from .records import Blocks, Store
+from .sources import open_named, weigh
 
 if TYPE_CHECKING:
     from .gpu.count import DeviceCounting
@@ -67,6 +68,9 @@ class Progress:
 class Run:
     """Holds the stages of one call of train() together."""
 
+    least_tokens = 2
+    """Of a piece that the trainer reads, where the run has a base: in one token there is nothing to merge."""
+
     def __init__(
         self,
         sources: Any,
@@ -78,10 +82,13 @@ class Run:
         progress: Callable[[Progress], object] | None,
         device: str = "cpu",
         base: Base | None = None,
+        weights: Mapping[str, Any] | None = None,
+        temperature: float | None = None,
     ) -> None:
         self.options, self.wanted, self.threads, self.base = options, wanted, threads, base
         self.max_memory, self.progress = max_memory, progress
-        self.inputs = open_inputs(sources)
+        self.inputs, self.names = open_named(sources)
+        self.weights = weigh(self.inputs, self.names, weights, temperature)
         special = Matcher(options.special_tokens) if options.special_tokens else None
         cuts = core_splitter(options.pat_str)
         sums, aside = checkpoint is not None, device == "cpu" and threads > 1
@@ -93,6 +100,7 @@ class Run:
         self.folder = None if checkpoint is None else os.fspath(checkpoint)
         self.checkpoint: Checkpoint | None = None
         self.stopped = False
+        self._factor: tuple[int, ...] = ()  # of the input that is read
         self.placement = Placement(device, options.pat_str)
 
     def run(self) -> tuple[Trainer, dict[str, object]]:
@@ -130,8 +138,12 @@ class Run:
         return trainer, self._facts(trainer, distinct)
 
     def _identity(self) -> dict[str, object]:
-        options = self.options.as_json() | self.base_facts
+        options = self.options.as_json() | self.base_facts | self._weight_facts
         return {"options": options, "inputs": [each.fingerprint for each in self.inputs]}
+
+    @property
+    def _weight_facts(self) -> dict[str, Any]:
+        return {} if self.weights is None else self.weights.as_json()
 
     @property
     def base_facts(self) -> dict[str, Any]:
@@ -142,7 +154,10 @@ class Run:
         facts = {"streamtok": __version__, **self.options.as_json(), **self.totals}
         del facts["pattern"], facts["special_tokens"]
         facts.update(
-            distinct_pieces=distinct, merges=trainer.count - trainer.given, last_merge_count=trainer.last_count
+            self._weight_facts,
+            distinct_pieces=distinct,
+            merges=trainer.count - trainer.given,
+            last_merge_count=trainer.last_count,
         )
         return facts
 
@@ -208,7 +223,7 @@ class Run:
         try:
             for stretch, read in self._stretches(start):
                 after = None
-                counting.put(stretch)
+                counting.put(stretch, *self._factor)
                 after = stretch.after
                 before["documents"] += len(stretch.texts) if stretch.ends else 0
                 self._tell_count(counting, before, read)
@@ -235,10 +250,15 @@ class Run:
             "documents": before["documents"],
         }
 
+    def _reads(self, index: int) -> bool:
+        """Whether the input of that number is counted now."""
+        return True
+
     def _stretches(self, start: Place) -> Iterator[tuple[Any, int]]:
         done = 0
         for index, each in enumerate(self.inputs):
-            if index >= start.input:
+            if index >= start.input and self._reads(index):
+                self._factor = () if self.weights is None else (self.weights.factors[index],)
                 place = start if index == start.input else Place(index)
                 for stretch, read in each.stretches(index, place, self.how):
                     yield stretch, done + read
@@ -275,14 +295,18 @@ class Run:
 
     def _trainer(self) -> Trainer:
         options = self.options
-        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.max_token_bytes, options.min_frequency)
+        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.max_token_bytes, self._least_count())
         if self.base is not None:
             self.base.give_to(trainer)
         return trainer
 
+    def _least_count(self) -> int:
+        """The least count of a pair that the trainer merges."""
+        return self.options.min_frequency * (1 if self.weights is None else self.weights.unit)
+
     def _records(self, pieces: Blocks) -> Iterable[bytes]:
         """Records as the trainer reads them."""
-        return pieces if self.base is None else self.base.in_tokens(pieces, self.threads)
+        return pieces if self.base is None else self.base.in_tokens(pieces, self.threads, self.least_tokens)
 
     def _laid_out(self, pieces: Blocks) -> Trainer:
         trainer = self._trainer()
@@ -357,5 +381,6 @@ def _remove(folder: str) -> None:
     """Remove a folder of files, if it is still there."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
-            os.unlink(os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            (_remove if os.path.isdir(path) else os.unlink)(path)
         os.rmdir(folder)

@@ -7,7 +7,7 @@ import oracle
 import pytest
 from cli_runs import run
 
-from streamtok.train import extend, load, merge, prune, save, superwords, train
+from streamtok.train import Parity, extend, load, merge, prune, save, superwords, train
 
 pytest.importorskip("rich")
 
@@ -67,3 +67,38 @@ def test_prune_and_merge_write_what_the_functions_return(here):
 )
 def test_mistakes_are_told(here, args, status, message):
     assert message in run("vocabulary", *args, status=status).stderr
+
+
+def test_sources_have_names_weights_and_parity(here):
+    sources = {"de": ["0.txt"], "sw": ["1.txt"]}
+    flags = ("--source", "de=0.txt", "--source", "sw=1.txt")
+    run("train", *flags, "--vocab-size", "400", "-o", "w.tiktoken", "--weight", "sw=2.5", "--temperature", "3")
+    got, want = load("w.tiktoken"), train(sources, 400, weights={"sw": 2.5}, temperature=3)
+    assert got._mergeable_ranks == want._mergeable_ranks and got.training == want.training
+    run("train", "*.txt", "--vocab-size", "400", "-o", "f.tiktoken", "--weight", "1.*=4")
+    assert load("f.tiktoken")._mergeable_ranks == train("*.txt", 400, weights={"1.txt": 4})._mergeable_ranks
+    run("train", *flags, "--vocab-size", "400", "-o", "p.tiktoken", "--parity")
+    want = train(sources, 400, parity=True)
+    assert load("p.tiktoken")._mergeable_ranks == want._mergeable_ranks
+    texts = ("--parity-text", "de=0.txt", "--parity-text", "sw=1.txt")
+    given = ("--added", "50", "--parity", "--window", "9")
+    run("vocabulary", "extend", "p.tiktoken", *flags, "-o", "q.tiktoken", *given, *texts)
+    want = extend(want, sources, 50, parity=Parity({"de": "0.txt", "sw": "1.txt"}, 9))
+    assert load("q.tiktoken")._mergeable_ranks == want._mergeable_ranks
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        ((), 2, "name text to learn from: FILE..., or --source NAME=FILE"),
+        (("0.txt", "--source", "a=1.txt"), 2, "not both"),
+        (("--source", "1.txt"), 2, "--source '1.txt' is not NAME=VALUE"),
+        (("0.txt", "--weight", "0.txt"), 2, "--weight '0.txt' is not NAME=N, such as de=0.5"),
+        (("0.txt", "--weight", "1.txt=2"), 1, "which is no source"),
+        (("0.txt", "--parity"), 1, "write a dict of two or more"),
+        (("0.txt", "--parity-text", "a=0.txt"), 2, "add --parity"),
+        (("0.txt", "--temperature", "0"), 1, "--temperature 0.0: write 1"),
+    ],
+)
+def test_mistakes_of_names_are_told(here, args, status, message):
+    assert message in run("train", *args, "--vocab-size", "300", "-o", "a.json", status=status).stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import numpy as np
 
@@ -45,6 +46,54 @@ def learn(
         learned.append(best)
         words = [(apply(parts, best), count) for parts, count in words]
     return learned
+
+
+def learn_for_parity(
+    texts: dict[str, list[bytes]],
+    measured: dict[str, tuple[list[bytes], int]],
+    merges: int,
+    ties: str,
+    *,
+    least: int = 1,
+    start: Iterable[Merge] = (),
+    alphabet: bytes | None = None,
+    window: int | None = None,
+    alpha: float = 2.0,
+) -> tuple[list[Merge], list[str]]:
+    """Parity-aware BPE: the merges, and the source that chose each. measured: pieces, and what they have to say."""
+    start = list(start)
+    learned: list[Merge] = []
+    chosen: list[str] = []
+    left = list(texts)
+    ranks = {pair: rank for rank, pair in enumerate(start)}
+
+    def split(pieces: Iterable[bytes]) -> list[list[bytes]]:
+        return [encode([piece[i : i + 1] for i in range(len(piece))], ranks) for piece in pieces]
+
+    rows = {name: split(pieces) for name, pieces in texts.items()}
+    held = {name: split(pieces) for name, (pieces, _) in measured.items()}
+    while left and len(learned) < merges:
+        free = left
+        if window is not None:
+            last = chosen[-window:]
+            free = [name for name in left if last.count(name) <= alpha / len(texts) * window] or left
+        name = max(free, key=lambda name: Fraction(sum(map(len, held[name])), measured[name][1]))
+        counts = Counter(pair for parts in rows[name] for pair in itertools.pairwise(parts))
+        most = max(counts.values(), default=0)
+        if most < max(least, 1):
+            left.remove(name)
+            continue
+        ids = {bytes([value]): i for i, value in enumerate(alphabet or range(256))}
+        for pair in (*start, *learned):
+            ids[pair[0] + pair[1]] = len(ids)
+        tied = [pair for pair, count in counts.items() if count == most]
+        best = max(tied) if ties == "lexicographic" else min(tied, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+        learned.append(best)
+        chosen.append(name)
+        for table in (rows, held):
+            for key, lists in table.items():
+                table[key] = [apply(parts, best) for parts in lists]
+    return learned, chosen
 
 
 def encode(parts: list[bytes], ranks: dict[Merge, int]) -> list[bytes]:
