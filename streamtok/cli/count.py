@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import shown
-from .options import DOCUMENTS, ENCODING, TEXT, Given, Text, json_option, operand, option, takes
+from .options import DOCUMENTS, ENCODING, TEXT, Given, Text, json_option, operand, operands, option, takes
 from .outputs import BYTES, bars
 from .wording import describe
 
@@ -31,7 +32,7 @@ class _Count:
 @takes(
     "arguments",
     "text",
-    option("--by-file", is_flag=True, help="A line for each file and one for the total."),
+    option("--by-file", is_flag=True, help="A line for each file and one for the total, also for one file."),
     json_option("A JSON object with tokens, bytes and encoding."),
     option(
         "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
@@ -44,7 +45,8 @@ class _Count:
 def command(given: Given) -> None:
     """Count the tokens of FILEs or TEXTs (standard input without).
 
-    Each is a text of its own; memory is constant.
+    Each is a text of its own, with a line of its own where there are several, and one for the total; memory is
+    constant. A folder stands for the files of text in it.
 
     .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, and of parquet and
     Arrow files a column, each text for itself.
@@ -52,9 +54,13 @@ def command(given: Given) -> None:
     encoding, limit = given.load(), given.limit
     reading = given.reading(encoding)
     counts: list[_Count] = []
-    is_over = failed = False
-    with bars(lambda at, ids: ("count", at, None, f"{ids:,} ids"), *BYTES) as move:
-        for name in given.arguments or ("-",):
+    names, failed = _named(given)
+    is_over = False
+    sizes = [os.path.getsize(name) if os.path.isfile(name) else None for name in names]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    done = 0
+    with bars(lambda at, ids: ("count", done + at, total, f"{ids:,} ids"), *BYTES) as move:
+        for name, size in zip(names, sizes):
             try:
                 counts.append(_Count(name))
                 source = operand(name, given.is_text and bool(given.arguments))
@@ -71,10 +77,24 @@ def command(given: Given) -> None:
                 failed = True
                 counts.pop()
                 click.echo(f"streamtok: {describe(error)}", err=True)
+            done += size or 0
     if counts or not failed:  # if no file could be counted, a 0 would look like an answer
-        _print(counts, encoding.name, given.by_file, given.as_json, limit if is_over else None)
+        _print(counts, encoding.name, given, limit if is_over else None)
     if is_over or failed:
         given.ctx.exit(1)
+
+
+def _named(given: Given) -> tuple[list[str], bool]:
+    """(names of files and texts, whether an argument stands for none)."""
+    names: list[str] = []
+    failed = False
+    for each in given.arguments or ("-",):
+        try:
+            names += operands([each], given.is_text and bool(given.arguments))
+        except FileNotFoundError as error:
+            failed = True
+            click.echo(f"streamtok: {describe(error)}", err=True)
+    return names, failed
 
 
 def _count_text(encoding: Encoding, text: Text, counts: list[_Count], reading: Any, limit: int | None) -> None:
@@ -110,16 +130,16 @@ def _count(encoding: Encoding, source: Any, counts: list[_Count], reading: Any, 
     this.bytes = done.text_bytes
 
 
-def _print(counts: list[_Count], encoding: str, by_file: bool, as_json: bool, exceeded: int | None) -> None:
+def _print(counts: list[_Count], encoding: str, given: Given, exceeded: int | None) -> None:
     tokens, size = sum(count.tokens for count in counts), sum(count.bytes for count in counts)
-    if as_json:
+    if given.as_json:
         report: dict[str, Any] = {"encoding": encoding, "tokens": tokens, "bytes": size}
-        if by_file:
+        if given.by_file:
             report["files"] = [vars(count) for count in counts]
         if exceeded is not None:
             report |= {"max": exceeded, "over_max": True}  # tokens and bytes are those seen before the stop
         click.echo(json.dumps(report))
-    elif exceeded is None and by_file:
+    elif exceeded is None and (given.by_file or len(counts) > 1):
         width = len(str(tokens))
         for count in counts:
             click.echo(f"{count.tokens:>{width}} {count.path}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from ..disk.outputs import files_of
-from ..errors import shown
+from ..errors import shortened, shown
 from ..files.suffixes import IDS_FORMATS, ids_format_to_read
 from .options import ENCODING, Given, file_names, looks_like_path, option, takes
 from .outputs import check_sources, ids_dtype, open_input, open_output, usage
@@ -67,6 +67,8 @@ def command(given: Given) -> None:
             source.documents(each) if each in _OPENED else _ids(stream, each, encoding, given.dtype)
             for source, stream, each in zip(sources, streams, formats)
         ]
+        if not given.names_encoding():
+            _say_guess([name for name, each in zip(arguments, formats) if each != "text"], encoding.name)
         write = opened.enter_context(open_output(given.output))
         position, place = 0, Begun()
         for ids in itertools.chain.from_iterable(arrays):
@@ -74,6 +76,14 @@ def command(given: Given) -> None:
             write(text)
             position += len(ids)
         write(last_bytes(encoding, place))
+
+
+def _say_guess(names: list[str], encoding: str) -> None:
+    """Says of files of ids by which encoding they are read: nothing in them says it."""
+    if names:
+        which = shortened(names[0]) + (f" and {len(names) - 1} more do" if len(names) > 1 else " does")
+        said = f"{which} not name the encoding of its ids: read as {encoding}; -e names another"
+        click.echo(f"streamtok: {said}", err=True)
 
 
 class _Source:

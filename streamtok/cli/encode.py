@@ -12,7 +12,19 @@ import click
 
 from ..disk.outputs import files_of
 from ..files.suffixes import IDS_FORMATS, ids_format_to_write
-from .options import DOCUMENTS, ENCODING, TEXT, Given, Text, device_option, json_option, operand, option, takes
+from .options import (
+    DOCUMENTS,
+    ENCODING,
+    TEXT,
+    Given,
+    Text,
+    device_option,
+    json_option,
+    operand,
+    operands,
+    option,
+    takes,
+)
 from .outputs import BYTES, bars, check_output, check_sources, ids_dtype, say_stopped, telling, usage
 from .wording import spoken
 
@@ -68,7 +80,7 @@ def command(given: Given) -> None:
     """
     _check_output(given)
     encoding = given.load()
-    sources = [operand(each, given.is_text) for each in given.arguments or (None,)]
+    sources = [operand(each, given.is_text) for each in operands(given.arguments, given.is_text) or (None,)]
     _check_sources(given, sources)
     _check_ids(given, encoding)
     options = given.reading(encoding)

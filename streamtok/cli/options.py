@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +164,10 @@ class Given(SimpleNamespace):
         found: Encoding = load_encoding(**{name: getattr(self, name) for name in ENCODING})
         return found
 
+    def names_encoding(self) -> bool:
+        """Whether one of them was given."""
+        return any(getattr(self, name) is not None for name in ("encoding", "model", "vocab"))
+
     def source(self) -> Any:
         """What the one argument names."""
         return operand(self.argument, self.is_text)
@@ -199,6 +203,7 @@ def takes(*options: str | Decorator, group: Any = click, **settings: Any) -> Cal
 _SUFFIX = re.compile(r"\.(?=\w*[A-Za-z])\w{1,8}$", re.ASCII)
 _GLOB = re.compile(r"\S*[*\[]\S*")
 _WORD = re.compile(r"[\w.+-]+", re.ASCII)
+_ADD_TEXT = "if that is the text itself, add --text"
 
 
 class Text(io.BytesIO):
@@ -221,6 +226,25 @@ def looks_like_path(argument: str) -> bool:
     return is_glob or any(each in argument for each in separators) or _SUFFIX.search(argument) is not None
 
 
+def operands(arguments: Sequence[str], is_text: bool = False) -> list[str]:
+    """The arguments, with the files of folders and of globs in their place.
+
+    Raises FileNotFoundError where there is none."""
+    found: list[str] = []
+    for each in arguments:
+        is_glob = _GLOB.fullmatch(each) is not None and not os.path.lexists(each)
+        if is_text or not (is_glob or os.path.isdir(each)):
+            found.append(each)
+            continue
+        from ..files.named import files_named
+
+        try:
+            found += files_named(each)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, f"{error.strerror}; {_ADD_TEXT}", each) from None
+    return found
+
+
 def operand(argument: str | None, is_text: bool = False) -> Any:
     """The source that an argument names, as encode_file takes it: a path, standard input (also for None), or a Text.
 
@@ -238,7 +262,7 @@ def operand(argument: str | None, is_text: bool = False) -> Any:
         if is_url(argument):
             return argument
         if looks_like_path(argument):
-            reason = f"{os.strerror(errno.ENOENT)}; if that is the text itself, add --text"
+            reason = f"{os.strerror(errno.ENOENT)}; {_ADD_TEXT}"
             raise FileNotFoundError(errno.ENOENT, reason, argument)
         if _WORD.fullmatch(argument):  # it might have been meant as a file
             name = shown(argument)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import glob
 import importlib
 import json
 import os
@@ -15,6 +14,7 @@ from typing import Any
 
 from ..errors import shortened, shown
 from ..files import Options
+from ..files.named import files_named
 from ..files.remote import is_url
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -118,18 +118,14 @@ class Spec:
         return list(found)
 
     def _matches(self, pattern: str) -> list[str]:
-        path = self.path_of(pattern)
-        if is_url(pattern):
-            return [pattern]
-        if os.path.exists(path) or not glob.has_magic(pattern):
-            os.stat(path)  # which names a missing file in its error
-            return [pattern.replace(os.sep, "/")]
-        root = None if os.path.isabs(pattern) else self.base
-        names = sorted(glob.glob(pattern, root_dir=root, recursive=True))
-        names = [name.replace(os.sep, "/") for name in names if os.path.isfile(self.path_of(name))]
-        if not names:
-            raise SpecError(f"sources = {shown(pattern)} in the spec fits no file in {shortened(self.base)}")
-        return names
+        try:
+            names = files_named(pattern, self.base)
+        except FileNotFoundError as error:
+            reason = f"{error.strerror}, in {shortened(self.base)}"
+            raise SpecError(f"sources = {shown(pattern)} in the spec: {reason}") from None
+        if names == [pattern] and not is_url(pattern):
+            os.stat(self.path_of(pattern))  # which names a missing file in its error
+        return [name if is_url(name) else name.replace(os.sep, "/") for name in names]
 
 
 # ==== Values ====

@@ -54,6 +54,14 @@ def documents_of(name: str) -> str:
     return "jsonl" if suffix in _JSON_LINES else "text"
 
 
+_NO_TEXT = (_OTHER - frozenset(PACKED)) | frozenset(".bin .npy .ds .idx .o .so .pyc .exe .dll".split())
+
+
+def holds_text(name: str) -> bool:
+    """Whether nothing in the suffix says that the file holds something else than text."""
+    return _suffix(name) not in _NO_TEXT
+
+
 def ids_format_to_write(name: str, usual: str = "bin") -> str:
     """The format of a file of ids to be written: that of its suffix (.bin, .npy, .parquet, .arrow), `usual` without
     one, with an unknown one, and where its files have this suffix, too.

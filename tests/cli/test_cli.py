@@ -269,7 +269,8 @@ def test_wrong_usage_is_status_2(here, args, complaint):
     ("args", "complaint"),
     [
         (["encode", "missing.txt"], "missing.txt: No such file"),
-        (["encode", "."], "Is a directory"),
+        (["encode", "empty"], "empty: the folder has no file that holds text"),
+        (["encode", "*.none"], "*.none: no file matches this pattern"),
         (["count", "--vocab", "missing"], "missing: No such file"),
         (["encode", "--vocab", "missing.tiktoken", "in.txt"], "missing.tiktoken: No such file"),
         (["encode", "in.txt", "-o", "missing/out.bin"], "missing: there is no such directory"),
@@ -280,6 +281,7 @@ def test_wrong_usage_is_status_2(here, args, complaint):
     ],
 )
 def test_errors_are_one_line_and_status_1(here, args, complaint):
+    (here / "empty").mkdir()
     with open(os.devnull, "rb") as nothing:
         child = process(*args, stdin=subprocess.PIPE if "-" in args else nothing, stdout=subprocess.PIPE)
         error = child.communicate()[1].decode()
@@ -324,7 +326,9 @@ def test_ctrl_c_without_a_file_is_quiet(here):
     assert child.returncode == 130 and error.decode().strip() == "streamtok: stopped"
 
 
-@pytest.mark.parametrize("args", [["encode", "big.txt"], ["inspect", "big.txt"], ["decode", "big.bin"]])
+@pytest.mark.parametrize(
+    "args", [["encode", "big.txt"], ["inspect", "big.txt"], ["decode", "big.bin", "-e", "o200k_base"]]
+)
 def test_a_reader_that_leaves_is_no_error(here, args):
     (here / "big.txt").write_bytes(ENGLISH * 20)
     run("encode", "big.txt", "-o", "big.bin")

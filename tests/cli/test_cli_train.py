@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import signal
 import time
@@ -59,14 +58,17 @@ def test_sizes_are_read_in_both_kinds_of_units(text, size):
     assert _Bytes().convert(text, None, None) == size == _Bytes().convert(size, None, None)
 
 
-def test_both_ways_of_the_readme_write_the_same_files(here):
+def test_a_call_and_a_command_write_the_same_files(here):
     (here / "corpus").mkdir()
     for i in range(2):
         text = (here / f"{i}.txt").read_bytes() + b"<|endoftext|>"
         (here / "corpus" / f"{i}.txt.zst").write_bytes(zst(text))
-    page = (oracle.PROJECT / "README.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"^```python\n(from streamtok\.train import .*?)^```", page, re.M | re.S)
-    (line,) = re.findall(r'^streamtok (train "corpus/.*)$', page, re.M)
+    snippet = """
+from streamtok.train import save, train
+enc = train("corpus/*.txt.zst", 32_000, pattern="o200k", special_tokens=["<|endoftext|>"], name="mine")
+save(enc, "mine.tiktoken")
+"""
+    line = "train 'corpus/*.txt.zst' --vocab-size 32k --pattern o200k --special '<|endoftext|>' -o mine.tiktoken"
     with pytest.warns(UserWarning, match="no more than"):  # the text is small
         exec(snippet, {})
     names = ("mine.tiktoken", "mine.tiktoken.json")
