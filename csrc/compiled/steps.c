@@ -96,9 +96,9 @@ static st_status read_step(st_compiled *c, st_reader *r, st_step *s)
         *flags[i] = any(r);
     s->least = (int)(st_read_number(r) & INT32_MAX);
     s->mask = (int)(st_read_number(r) & INT32_MAX);
-    s->controls = any(r);
-    s->ideographs = any(r);
-    s->lower = any(r);
+    s->clean.controls = any(r);
+    s->clean.ideographs = any(r);
+    s->clean.lower = any(r);
     const size_t count = st_read_count(r, 8);
     s->ranges = count ? st_malloc(count * 2 * sizeof *s->ranges) : NULL;
     if (count && !s->ranges)

@@ -120,6 +120,16 @@ st_status st_step_made(st_flow *flow, size_t step)
     return made->size < ST_NORMAL_BLOCK || st_utf8_unfinished(made->data, made->size) ? ST_OK : flush(flow, step);
 }
 
+st_status st_step_hand_on(st_flow *flow, size_t step, size_t last, int *holds)
+{
+    *holds = 0;
+    for (size_t i = step; i < last; i++) {
+        ST_TRY(flush(flow, i));
+        *holds |= st_step_held(flow, i).n > 0 || flow->states[i].matched;
+    }
+    return ST_OK;
+}
+
 st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last)
 {
     st_traced *out = &flow->states[step].out;

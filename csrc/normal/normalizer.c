@@ -19,6 +19,7 @@ static void free_step(st_step *step)
     st_free(step->ranges);
     st_free(step->fails);
     st_free(step->still.bits);
+    st_joined_free(step->joined);
 }
 
 void st_normalizer_free(st_normalizer *normalizer)
@@ -99,6 +100,25 @@ static int find_still(st_step *step)
     return has_room;
 }
 
+/* Joins the steps that end with the last one, if they are such (joined.h); those without lower case are joined again where it follows.
+ * Without memory they stay apart. */
+static void join(st_normalizer *normalizer)
+{
+    const size_t count = normalizer->count;
+    const size_t lower = normalizer->steps[count - 1].kind == ST_STEP_LOWER;
+    if (count < 3 + lower)
+        return;
+    st_step *clean = &normalizer->steps[count - 3 - lower];
+    const st_step *form = clean + 1, *class = clean + 2;
+    if (clean->kind != ST_STEP_CLEAN || form->kind != ST_STEP_FORM || form->form != ST_NFD || class->kind != ST_STEP_CLASS)
+        return;
+    if (class->mask != ST_MASK_NONSPACING || class->content_size || class->runs || class->least > 1)
+        return;
+    st_joined_free(clean->joined);
+    clean->joined = st_joined_new(clean->clean, (int)lower);
+    clean->joins = 2 + lower;
+}
+
 st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
 {
     st_step copy = *step;
@@ -106,6 +126,7 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
     copy.ranges = NULL;
     copy.fails = NULL;
     copy.still.bits = NULL;
+    copy.joined = NULL;
     if (normalizer->count == ST_MOST_STEPS || !copy_array(&copy.pattern, step->pattern, step->pattern_size) ||
         !copy_array(&copy.content, step->content, step->content_size) ||
         !copy_array(&copy.ranges, step->ranges, step->range_count * 2 * sizeof *step->ranges) || !find_fails(&copy) || !find_still(&copy)) {
@@ -113,6 +134,7 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
         return ST_NO_MEMORY;
     }
     normalizer->steps[normalizer->count++] = copy;
+    join(normalizer);
     return ST_OK;
 }
 

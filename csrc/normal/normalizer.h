@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "normal/chars.h"
 #include "normal/charsmap.h"
+#include "normal/joined.h"
 #include "split/dfa.h"
 
 #define ST_MOST_STEPS 16
@@ -47,7 +48,9 @@ typedef struct st_step {
                                * the first character of the first part */
     int runs, least, mask;    /* PIECES: each run of the class is in groups, in any piece.
                                * SENTENCE: `least` is more than is held. CLASS: a run at once, if it has so many characters, 0 means 1; not 0: the class is that of this mask (chars.h), without ranges */
-    int controls, ideographs, lower; /* CLEAN */
+    st_clean clean;           /* CLEAN */
+    st_joined *joined;        /* CLEAN: owned; it is done together with the next `joins` steps (joined.h); NULL: it is not */
+    size_t joins;
     st_still still;           /* MAP, SENTENCE */
     uint64_t firsts[4];       /* SENTENCE: a bit for each byte that a symbol begins with; the symbols are `content`, with two bytes of size
                                * in front of each, the lower one first */

@@ -61,6 +61,9 @@ st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n,
 /* Something was appended to what the step has made; hands that on if it is much. */
 st_status st_step_made(st_flow *flow, size_t step);
 
+/* Hands on what the steps from `step` on have made, up to the one in front of `last`. *holds: whether one of them still holds text. */
+st_status st_step_hand_on(st_flow *flow, size_t step, size_t last, int *holds);
+
 /* Appends a part to what the step holds. */
 st_status st_step_hold(st_flow *flow, size_t step, st_part part);
 st_part st_step_held(const st_flow *flow, size_t step);

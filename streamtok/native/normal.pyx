@@ -221,7 +221,7 @@ cdef class Normalizer:
             step.kind, step.mask = ST_STEP_CLASS, ST_MASK_ACCENTS if name == "StripAccents" else ST_MASK_NONSPACING
         elif name == "Clean":
             given = bool(given[0]), bool(given[1]), bool(given[2])
-            step.kind, step.controls, step.ideographs, step.lower = ST_STEP_CLEAN, given[0], given[1], given[2]
+            step.kind, step.clean.controls, step.clean.ideographs, step.clean.lower = ST_STEP_CLEAN, given[0], given[1], given[2]
         elif name == "Strip":
             given = bool(given[0]), bool(given[1])
             step.kind, step.left, step.right = ST_STEP_STRIP, given[0], given[1]
@@ -323,7 +323,7 @@ cdef class Normalizer:
         for i in range(self.normalizer.count):
             step = &self.normalizer.steps[i]
             numbers = (step.kind, step.form, step.left, step.right, step.unless, step.first, step.runs, step.least, step.mask,
-                       step.controls, step.ideographs, step.lower, step.range_count,
+                       step.clean.controls, step.clean.ideographs, step.clean.lower, step.range_count,
                        *[step.ranges[k] for k in range(2 * step.range_count)])
             made += [number.to_bytes(4, "little") for number in numbers]
             made += [apart(PyBytes_FromStringAndSize(<const char *>step.pattern, <Py_ssize_t>step.pattern_size)),

@@ -22,10 +22,13 @@ cdef extern from "normal/normalizer.h" nogil:
     int ST_MOST_STEPS, ST_MOST_SPLITS
     ctypedef enum st_step_kind:
         ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN, ST_STEP_MAP, ST_STEP_WORDS, ST_STEP_SENTENCE, ST_STEP_MATCHES, ST_STEP_PIECES, ST_STEP_LETTERS
+    ctypedef struct st_clean:
+        int controls, ideographs, lower
     ctypedef struct st_step:
         st_step_kind kind
         st_form form
-        int left, right, runs, least, mask, unless, first, controls, ideographs, lower
+        int left, right, runs, least, mask, unless, first
+        st_clean clean
         uint8_t *pattern
         uint8_t *content
         uint32_t *ranges
