@@ -201,3 +201,35 @@ def merge(given: Given) -> None:
     made = join(_load(given.first), _load(given.second), name=_name_of(given.output))
     save(made, given.output)
     click.echo(f"{made.n_vocab:,} tokens in {given.output}, {made.training['between']:,} of them of neither", err=True)
+
+
+@takes(
+    _VOCABULARY,
+    FILES,
+    NAMED[0],
+    option("--beside", metavar="NAME|FILE", multiple=True, help="Another vocabulary to compare with (repeatable)."),
+    file_option(
+        "--html", metavar="OUT.html", help="Write a page with this, and with tokens that are dead, long or odd."
+    ),
+    *DOCUMENTS,
+    "errors",
+    group=command,
+)
+def report(given: Given) -> None:
+    """Show how VOCABULARY compresses FILEs, source by source: bytes a token, and tokens a word."""
+    from ..train import report_page, report_sources
+
+    sources = sources_of(given)
+    named = [given.vocabulary, *given.beside]
+    if given.html is not None:
+        check_sources([given.html], [*paths_of(given), *(name for name in named if os.path.exists(name))])
+    encodings = [_load(name) for name in named]
+    chosen = _chosen(given, *DOCUMENTS, "errors")
+    for encoding in encodings:
+        click.echo(f"{encoding.name}, {encoding.n_vocab:,} tokens")
+        click.echo(f"{'bytes':>14}  {'tokens':>12}  bytes/token  tokens/word  source")
+        for each in report_sources(encoding, sources, **chosen):
+            figures = f"{each.bytes_per_token:>11.3f}  {each.tokens_per_word:>11.3f}"
+            click.echo(f"{each.bytes:>14,}  {each.tokens:>12,}  {figures}  {each.name}")
+    if given.html is not None:
+        report_page(encodings[0], sources, given.html, beside=encodings[1:], **chosen)

@@ -21,8 +21,10 @@ from .._device import check_device
 from ..errors import short_file_names, shown
 from ..files.journal import ResumeError
 from .encoding import TrainedEncoding
+from .fertility import SourceFacts, report_sources
 from .growing import SUPERWORDS, extend, superwords
 from .options import check_memory, check_size, make_options
+from .page import report_page
 from .parity import Parity, ParityRun, check_parity
 from .pruning import Pruned, merge, prune
 from .report import Point, draw, report
@@ -36,6 +38,7 @@ __all__ = [
     "Progress",
     "Pruned",
     "ResumeError",
+    "SourceFacts",
     "TrainedEncoding",
     "draw",
     "extend",
@@ -43,6 +46,8 @@ __all__ = [
     "merge",
     "prune",
     "report",
+    "report_page",
+    "report_sources",
     "save",
     "superwords",
     "train",

@@ -7,7 +7,7 @@ import oracle
 import pytest
 from cli_runs import run
 
-from streamtok.train import Parity, extend, load, merge, prune, save, superwords, train
+from streamtok.train import Parity, extend, load, merge, prune, report_sources, save, superwords, train
 
 pytest.importorskip("rich")
 
@@ -102,3 +102,19 @@ def test_sources_have_names_weights_and_parity(here):
 )
 def test_mistakes_of_names_are_told(here, args, status, message):
     assert message in run("train", *args, "--vocab-size", "300", "-o", "a.json", status=status).stderr
+
+
+def test_a_report_shows_each_source_before_and_after(here):
+    flags = ("--source", "de=0.txt", "--source", "sw=1.txt", "--beside", "other.json", "--beside", "cl100k_base")
+    result = run("vocabulary", "report", "base.tiktoken", *flags, "--html", "page.html")
+    sources = {"de": "0.txt", "sw": "1.txt"}
+    for name in ("base.tiktoken", "other.json"):
+        for facts in report_sources(load(name), sources):
+            line = next(line for line in result.stdout.splitlines() if f" {facts.tokens:,} " in line)
+            assert f"{facts.bytes_per_token:.3f}" in line and f"{facts.tokens_per_word:.3f}  {facts.name}" in line
+    page = (here / "page.html").read_text()
+    assert "<td>de</td>" in page and "cl100k_base" in page and "Candidates for glitch tokens" in page
+    assert (
+        "this would write to"
+        in run("vocabulary", "report", "base.tiktoken", "0.txt", "--html", "0.txt", status=2).stderr
+    )

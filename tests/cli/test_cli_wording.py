@@ -25,7 +25,20 @@ ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 NOT_PASSED = {
     *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
     *("bytes", "how", "joined", "lanes", "length", "rows", "side", "truncate"),
-    *("class", "height", "sandbox", "srcdoc", "title", "width"),  # of HTML
+    *(
+        "anchor",
+        "charset",
+        "class",
+        "fill",
+        "height",
+        "role",
+        "sandbox",
+        "srcdoc",
+        "title",
+        "width",
+        "x",
+        "y",
+    ),  # of HTML
     *("batch_size", "drop_last", "epoch", "in_order", "overlap", "persistent_workers", "rank", "world_size"),
     "cache",  # of Encoding.from_file: the command keeps no tables of models
     "normalizer",  # of Encoding.from_file
