@@ -63,7 +63,7 @@ typedef enum stk_status {
     STK_SPECIAL_REFUSED = 10, /* the text names a special token that is refused; the fault says where and which */
     STK_UNKNOWN_ID = 11,     /* no token has this id; the fault says which one */
     STK_UNKNOWN_NAME = 12,   /* the model has no special token of this name */
-    STK_NO_TOKEN = 13,       /* the text holds a byte that is no token of this vocabulary */
+    STK_NO_TOKEN = 13,       /* the text holds what is no token of this vocabulary */
     STK_UNSUPPORTED = 14     /* the model cannot do that; the function says when */
 } stk_status;
 

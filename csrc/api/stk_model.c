@@ -36,7 +36,7 @@ const char *stk_message(stk_status status)
     case STK_SPECIAL_REFUSED: return "the text names a special token that is refused";
     case STK_UNKNOWN_ID: return "no token has this id";
     case STK_UNKNOWN_NAME: return "the model has no token of this name";
-    case STK_NO_TOKEN: return "the text holds a byte that is no token of this vocabulary";
+    case STK_NO_TOKEN: return "the text holds what is no token of this vocabulary";
     case STK_UNSUPPORTED: return "the model cannot do that";
     }
     return "unknown status";

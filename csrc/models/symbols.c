@@ -250,12 +250,19 @@ static st_status reference(const st_vocab *v, void *scratch, const uint8_t *text
     return to_ids(v, NULL, scratch, text, n, out);
 }
 
+/* An unknown token that stands for itself is none. */
+static st_status refuse_unknown(const st_vocab *v, st_ids *ids, size_t from)
+{
+    const uint32_t unknown = st_symbols_of(v)->unknown;
+    return unknown != ST_NONE && v->ids[unknown] >= ST_FIRST_FRAGMENT ? st_vocab_refuse_fragments(v, ids, from) : ST_OK;
+}
+
 #define FACTS (ST_MODEL_MERGES | ST_MODEL_HAS_BYTES)
 
 /* clang-format off */
 #define FUNCTIONS \
     .holds = ST_HOLD_WHOLE, .scratch = sizeof(symbol_scratch), .accepts = accepts, .release = release, .words = symbol_words, \
-    .whole = whole, .reference = reference
+    .whole = whole, .reference = reference, .spell = refuse_unknown
 
 const st_model st_model_symbols = {
     .name = "symbols", .facts = FACTS | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_TOKENS, FUNCTIONS};

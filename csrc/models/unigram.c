@@ -123,7 +123,8 @@ static const st_model_seams seams = {has_seams, st_noted_begin, st_noted_mend, s
     .finish = finish, .save = st_lattice_save, .load = st_lattice_load, .starts = st_lattice_starts, .save_machine = st_pieces_save, \
     .open_machine = st_pieces_open
 
-const st_model st_model_unigram = {.name = "unigram", .scratch = sizeof(st_unigram_scratch), FUNCTIONS};
+const st_model st_model_unigram = {
+    .name = "unigram", .scratch = sizeof(st_unigram_scratch), .spell = st_vocab_refuse_fragments, FUNCTIONS};
 
 const st_model st_model_sentencepiece = {.name = "sentencepiece", .scratch = sizeof(st_sentence_scratch), .seams = &seams, FUNCTIONS};
 /* clang-format on */

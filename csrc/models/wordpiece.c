@@ -71,4 +71,5 @@ const st_model st_model_wordpiece = {
     .reference = match_reference,
     .push = push,
     .starts = starts,
+    .spell = st_vocab_refuse_fragments,
 };

@@ -1,5 +1,13 @@
 #include "vocab/vocab.h"
 
+st_status st_vocab_refuse_fragments(const st_vocab *v, st_ids *ids, size_t from)
+{
+    for (size_t i = from; v->fragments && i < ids->size; i++)
+        if (ids->data[i] >= ST_FIRST_FRAGMENT)
+            return ST_MISSING_BYTE;
+    return ST_OK;
+}
+
 st_status st_vocab_spell(const st_vocab *v, st_ids *ids, size_t from)
 {
     size_t more = 0;

@@ -159,4 +159,7 @@ static inline uint32_t st_vocab_highest(const st_vocab *vocab)
  * and so does ST_MISSING_BYTE: the text holds a byte that is no token. */
 st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t from);
 
+/* ST_MISSING_BYTE if a fragment is among ids->data[from..size). */
+st_status st_vocab_refuse_fragments(const st_vocab *vocab, st_ids *ids, size_t from);
+
 #endif

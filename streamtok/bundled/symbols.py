@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     _Numbers = npt.NDArray[np.integer]
 
+NOT_THERE = -1
+"""In the place of the number of an unknown token that is named, and is none."""
+
 _UNITS_ARE_BYTES, _UNKNOWN_JOINS, _HAS_ENDINGS, _HAS_BEGINNINGS, _HAS_BYTE_TOKENS, _KEEPS_WHOLE = 1, 2, 4, 8, 16, 32
 _HEAD, _PAGES, _PAGE, _PLACES = 56, 0x1100, 32, 4
 _NONE = 0xFFFFFFFF, 0xFFFFFFFF
@@ -208,7 +211,7 @@ def pack_units(
         ids: of each.
         merges: numbers of tokens (left, right, made), a row a merge, in the order of their ranks.
         silent: the numbers of those that no text becomes.
-        unknown: the number of the unknown token.
+        unknown: the number of the unknown token; NOT_THERE: a text with what is no symbol has no ids.
         joins, by_bytes: as in Rule.
         keeps_whole: a piece that is a token is never merged.
         affixes: where either is not empty, tokens at that end are other ones.
@@ -222,7 +225,7 @@ def pack_units(
     result = packed(ordered(b"".join(made.tokens), lengths, numbers, kinds, left, right, product, keeps_whole))
     place = None
     if unknown is not None:
-        token = int(ids[unknown])
+        token = made.id_of(UNKNOWN) if unknown == NOT_THERE else int(ids[unknown])
         place = list(result.ranks).index(token), token
     says_whole = keeps_whole and (any(affixes) or bool(of_bytes))
     rule = Rule(
@@ -281,6 +284,9 @@ class _Making:
             for place in places:
                 if place & _AT_END:
                     self._join(BEGINNING + unit if place & _AT_BEGINNING else unit, ENDING)
+
+    def id_of(self, token: bytes) -> int:
+        return self._ids[self._places[token]]
 
     def points(self) -> tuple[frozenset[int], ...]:
         return tuple(map(frozenset, self._points))

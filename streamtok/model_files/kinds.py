@@ -137,9 +137,10 @@ def _read_whole_words(model: Field) -> WholeWords:
 
 def _read_scored(model: Field) -> Scores:
     model.check_members(_SCORED)
-    if not model.has("unk_id"):
-        raise model.refused("unk_id is not set, so that a character that is no token would be an error: not supported")
-    return Scores(model.member("unk_id").number(), model.has("byte_fallback") and model.member("byte_fallback").flag())
+    fallback = model.has("byte_fallback") and model.member("byte_fallback").flag()
+    if not model.has("unk_id"):  # then the reference does not come to look for tokens of bytes
+        return Scores(None, False)
+    return Scores(model.member("unk_id").number(), fallback)
 
 
 def _read_pairs(model: Field, by_bytes: bool) -> BytePairs | Characters:
@@ -452,9 +453,10 @@ _ANY_LENGTH = 0x7FFFFFFF
 
 @dataclass(frozen=True)
 class Scores(_OfCharacters):
-    """Unigram: the id of the unknown token, and whether unknown characters become tokens of bytes, as <0x41>."""
+    """Unigram: the id of the unknown token, or None, and whether unknown characters become tokens of bytes, as
+    <0x41>."""
 
-    unknown: int
+    unknown: int | None
     fallback: bool
     has_merges = False
     has_scores = True

@@ -247,6 +247,10 @@ def _split(field: Field) -> Stage:
     return Split(sought.text, _behavior(field.member("behavior")), flag(field, "invert"), not sought.is_regex)
 
 
+def _punctuation(field: Field) -> Stage:
+    return Punctuation(_behavior(field.member("behavior")) if "behavior" in field.object() else "Isolated")
+
+
 def _delimiter(field: Field) -> Stage:
     character = field.member("delimiter").text()
     if len(character) != 1:
@@ -255,7 +259,7 @@ def _delimiter(field: Field) -> Stage:
 
 
 def _fixed_length(field: Field) -> Stage:
-    length = field.member("length").number()
+    length = field.member("length").number() if "length" in field.object() else 5
     if not length:
         raise field.member("length").refused("pieces of no characters would never come to an end")
     return Split(rf"[\s\S]{{1,{length}}}")
@@ -265,7 +269,7 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "ByteLevel": (_BYTE_LEVEL[1:], _byte_level),
     "Split": (("pattern", "behavior", "invert"), _split),
     "Digits": (("individual_digits",), lambda field: Digits(flag(field, "individual_digits"))),
-    "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
+    "Punctuation": (("behavior",), _punctuation),
     "Whitespace": ((), lambda field: Whitespace()),
     "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
     "UnicodeScripts": ((), lambda field: UnicodeScripts()),

@@ -14,7 +14,7 @@ from ..bundled.marks import BEGINNING, BYTE, ENDING
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..bundled.scored import UNKNOWN_BELOW, Scored, pack_scored
-from ..bundled.symbols import Affixes, pack_units, unmarked
+from ..bundled.symbols import NOT_THERE, Affixes, pack_units, unmarked
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
 from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _MAY_LACK = bytes([0xC0, 0xC1, *range(0xF0, 0x100), *set(range(32)).difference(b"\t\n\r"), 0x7F])
 """Bytes that UTF-8 never has, those that begin characters of four bytes, and control characters. A vocabulary that was
 trained on text alone may lack their tokens. Text with one that UTF-8 has is an error then."""
+
+
+_NO_TEXT = b"\xff"
+"""What stands for an unknown token that is not there: no text has it."""
 
 
 class Tokens:
@@ -214,11 +218,7 @@ class Tokens:
             return None
         number = self.listing.find(name)
         if number is None:
-            raise self.refused(
-                "model.unk_token",
-                f"{shown(name)} is no token of model.vocab, and the reference fails on a text with what is no token: "
-                "add it there, or write null, which leaves out such characters",
-            )
+            return NOT_THERE
         if (self.merges[:, :2] == number).any():
             raise self.refused("model.unk_token", f"{shown(name)} takes part in merges, as a part of texts does, too")
         return number
@@ -268,14 +268,12 @@ class Tokens:
         return next(text for text in points if text.encode() not in first)
 
     def pack_words(self, name: str, most: int, prefix: str) -> ListedVocabulary:
-        """The vocabulary where words are matched by WordPiece, in the order of ids. name: of the unknown token; most:
-        characters of a word; prefix: of tokens that go on in one."""
+        """The vocabulary where words are matched by WordPiece, in the order of ids. name: of the unknown token; where
+        it is no token, a text that needs one has no ids. most: characters of a word; prefix: of tokens that go on in
+        one."""
         unknown = self.listing.find(name)
-        if unknown is None or not name:
-            raise self.refused(
-                "model.unk_token",
-                f"{shown(name)} is no token of model.vocab, and words that tokens do not cover need one",
-            )
+        if unknown is not None and not name:
+            raise self.refused("model.unk_token", "the unknown token has no text")
         texts = self.listing.texts
         starts = np.frombuffer(self.listing.starts, np.uint32).astype(np.int64)
         begun = np.concatenate([[0], np.cumsum((np.frombuffer(texts, np.uint8) & 0xC0) != 0x80)])
@@ -283,29 +281,39 @@ class Tokens:
         sizes = starts[1:] - starts[:-1]
         order = self.order[sizes[self.order] > 0]
         blob = b"".join(texts[starts[i] : starts[i + 1]] for i in order.tolist())
-        lengths = array("I", sizes[order].tolist())
+        lengths, ids = array("I", sizes[order].tolist()), array("I", self.ids[order].tolist())
         splits = array("I", np.where(too_long, SILENT, 0)[order].tolist())
+        if unknown is None:
+            blob += _NO_TEXT
+            for row, value in ((lengths, 1), (ids, FIRST_FRAGMENT), (splits, SILENT)):
+                row.append(value)
         check_sizes(blob, lengths)
-        rule = int(np.nonzero(order == unknown)[0][0]), most, prefix.encode()
-        return ListedVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, "wordpiece", rule)
+        place = len(order) if unknown is None else int(np.nonzero(order == unknown)[0][0])
+        return ListedVocabulary(blob, lengths, ids, splits, "wordpiece", (place, most, prefix.encode()))
 
-    def pack_scored(self, unknown: int, fallback: bool) -> ListedVocabulary:
+    def pack_scored(self, unknown: int | None, fallback: bool) -> ListedVocabulary:
         """The vocabulary where pieces are divided by scores, as tokenizers does. unknown: the id of the unknown token;
-        fallback: unknown characters become tokens of bytes, where these are there."""
+        None: a text with an unknown character has no ids. fallback: unknown characters become tokens of bytes, where
+        these are there."""
         listing = self.listing
         scores = np.frombuffer(listing.scores, np.float64)
-        if unknown >= len(scores):
+        if unknown is not None and unknown >= len(scores):
             raise self.refused("model.unk_id", f"{unknown} is no id of a token: there are {len(scores)}")
         silent = np.zeros(len(scores), bool)  # of equal tokens, all but the last
         silent[np.frombuffer(listing.repeated, np.uint32)] = True
         starts = np.frombuffer(listing.starts, np.uint32).astype(np.int64)
         lengths = starts[1:] - starts[:-1]
-        if not lengths[unknown]:
+        if unknown is not None and not lengths[unknown]:
             raise self.refused("model.unk_id", "the unknown token has no text")
         found = [listing.find(name) for name in BYTE_NAMES]
         of_bytes = [-1 if place is None else place for place in found]
         least = float(scores.min()) - UNKNOWN_BELOW
-        tokens = Scored(listing.texts, lengths, self.ids, scores, silent, unknown, least, of_bytes, False, fallback)
+        texts, ids = listing.texts, self.ids
+        if unknown is None:
+            unknown, texts = len(scores), texts + _NO_TEXT
+            lengths, ids = np.append(lengths, 1), np.append(ids, np.uint32(FIRST_FRAGMENT))
+            scores, silent = np.append(scores, scores.min()), np.append(silent, True)
+        tokens = Scored(texts, lengths, ids, scores, silent, unknown, least, of_bytes, False, fallback)
         try:
             return pack_scored(tokens)
         except VocabularyError as error:

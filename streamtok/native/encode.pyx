@@ -70,8 +70,8 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
         raise ValueError("this stream was restored from a state that no stream can have had; reset() it")
     if status == ST_MISSING_BYTE:
         raise ValueError(
-            "the text holds a character with a byte that is no token of this vocabulary, as some control characters are: "
-            "take it out"
+            "the text holds what is no token of this vocabulary, as some control characters are, or, where it has no "
+            "unknown token, other characters: take it out"
         )
     raise MemoryError(st_strerror(status).decode())
 

@@ -233,7 +233,6 @@ def test_decoders_that_look_at_other_tokens(tmp_path, decoder):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"unk_token": "none"}, "model.unk_token: 'none' is no token of model.vocab"),
         ({"unk_token": "a"}, "takes part in merges"),
         ({"dropout": 0.1}, "which is for training: write null"),
         ({"continuing_subword_prefix": "é"}, "model.continuing_subword_prefix: the reference takes as many bytes"),

@@ -277,7 +277,6 @@ def test_a_text_that_threads_share(tmp_path, normalizer, pre_tokenizer, names):
         ({"vocab": [["a", 1e999]]}, "model.vocab"),
         ({"vocab": [["a"]]}, "model.vocab"),
         ({"vocab": {"a": 0}}, "an array of tokens with scores is needed"),
-        ({"unk_id": None}, "unk_id is not set"),
         ({"unk_id": 7}, "model.unk_id"),
         ({"novel": 1}, "model.novel"),
         ({"type": "SentencePiece"}, "is in no tokenizer.json"),

@@ -71,10 +71,6 @@ def test_nmt_is_that_of_the_reference_for_all_characters(tmp_path):
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (
-            record(model={"type": "WordLevel", "vocab": VOCAB, "unk_token": "none"}),
-            "model.unk_token: 'none' is no token",
-        ),
         (record({"type": "CharDelimiterSplit", "delimiter": "ab"}), "is not one character"),
         (record({"type": "FixedLength", "length": 0}), "pieces of no characters"),
     ],
