@@ -19,6 +19,7 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 
 from setuptools import Distribution, Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import ExecError
 
@@ -224,6 +225,14 @@ class BuildLibrary(build_ext):
             tables.with_suffix(".stv").unlink(missing_ok=True)
 
 
+class BuildWheel(bdist_wheel):
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        super().egg2dist(egginfo_path, distinfo_path)
+        tools = runpy.run_path("tools/sbom.py")
+        document = tools["sbom"]("streamtok", tools["version"](), requirements(), True, not is_apart())
+        tools["write"](distinfo_path, document)
+
+
 def translators() -> int:
     """How many processes may run Cython. Where a process is not a fork, each of them would run this file again."""
     if sys.platform != "linux":
@@ -258,4 +267,8 @@ def library() -> list[Extension]:
     ]
 
 
-setup(ext_modules=library(), cmdclass={"build_ext": BuildLibrary}, install_requires=requirements())
+setup(
+    ext_modules=library(),
+    cmdclass={"build_ext": BuildLibrary, "bdist_wheel": BuildWheel},
+    install_requires=requirements(),
+)

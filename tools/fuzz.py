@@ -5,6 +5,8 @@
     python tools/fuzz.py --seconds 600 --jobs 16        the same, side by side
     python tools/fuzz.py special_tokens feed --corpus FOLDER  these two, with the inputs found earlier
     python tools/fuzz.py special_tokens --input FILE    runs one input again
+    python tools/fuzz.py --build FOLDER                 compiles them for an engine that CC, CFLAGS, CXX, CXXFLAGS and
+                                                        LIB_FUZZING_ENGINE name (.clusterfuzzlite)
 
 Where clang and libFuzzer are installed, inputs are led by the code that they reach, and those that reach something new
 are kept in the corpus folder; elsewhere they are made from the seed and from what the folder holds. An input that fails
@@ -17,9 +19,11 @@ from __future__ import annotations
 import argparse
 import pathlib
 import random
+import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import data_headers
 import fuzz_build
 from fuzz_build import HARNESSES, LIBFUZZER, MEMORY, UNAVAILABLE, Build
 
@@ -85,6 +89,19 @@ def run_all(cc: str, build: Build, options: argparse.Namespace, folder: pathlib.
         return all(list(pool.map(lambda item: run_harness(build, *item, options), programs.items())))
 
 
+def build_for_engine(target: pathlib.Path, harnesses: list[str]) -> None:
+    """Puts the programs there, each with a zip of inputs to begin with."""
+    data_headers.write_all(fuzz_build.ROOT / "csrc")
+    cc, build = fuzz_build.of_engine()
+    with tempfile.TemporaryDirectory(prefix="streamtok-fuzz-") as name:
+        for harness, program in fuzz_build.compile_all(cc, build, harnesses, pathlib.Path(name)).items():
+            shutil.copy(program, target)
+            seeds = pathlib.Path(name, f"{harness}-seeds")
+            seeds.mkdir()
+            make_seeds(seeds, 1)
+            shutil.make_archive(str(target / f"{program.name}_seed_corpus"), "zip", seeds)
+
+
 def main() -> int:
     parser = fuzz_build.arguments(__doc__, seconds=60)
     parser.add_argument("--jobs", type=int, default=1, help="harnesses at a time (default: 1)")
@@ -92,7 +109,13 @@ def main() -> int:
     parser.add_argument("--corpus", type=pathlib.Path, default=corpus, help=f"folder of inputs (default: {corpus})")
     parser.add_argument("--input", type=pathlib.Path, help="run this input once; name one harness")
     parser.add_argument("--no-libfuzzer", action="store_true", help="do as where it is missing")
+    parser.add_argument(
+        "--build", type=pathlib.Path, metavar="FOLDER", help="compile for another engine, and run nothing"
+    )
     options = parser.parse_args()
+    if options.build:
+        build_for_engine(options.build, options.harness or list(HARNESSES))
+        return 0
     if options.input and len(options.harness) != 1:
         parser.error("--input goes with the one harness that it is for")
     for build in [MEMORY] if options.no_libfuzzer else [LIBFUZZER, MEMORY]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,14 @@ LIBFUZZER = Build(
     ["-fsanitize=fuzzer,address,undefined"],
     driver=False,
 )
+
+
+def of_engine() -> tuple[str, Build]:
+    """(compiler, Build) as an engine's variables have them: CC, CFLAGS, CXX, CXXFLAGS, LIB_FUZZING_ENGINE, as
+    ClusterFuzzLite and OSS-Fuzz set them."""
+    get = os.environ.get
+    linking = [*shlex.split(get("CXXFLAGS", "")), *shlex.split(get("LIB_FUZZING_ENGINE", "-fsanitize=fuzzer"))]
+    return get("CC", "clang"), Build("engine", [*shlex.split(get("CFLAGS", "")), *CROWDED], linking, driver=False)
 
 
 def arguments(doc: str, seconds: float, others: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -159,12 +168,13 @@ def compile_all(
     objects = core or compile_sources(cc, build, sorted(ROOT.glob("csrc/**/*.c")), folder)
     helpers = [*SHARED, *(["driver"] if build.driver else [])]
     own = [*helpers, *STREAMS, *(f"fuzz_{name}" for name in harnesses)]
+    linker = os.environ.get("CXX", cc) if build.name == "engine" else cc
     made = dict(zip(own, compile_sources(cc, build, [FUZZ / f"{name}.c" for name in own], folder)))
 
     def link(name: str) -> None:
         parts = [f"fuzz_{name}", *(STREAMS if name in ("feed", "state") else []), *helpers]
         target = str(folder / f"fuzz_{name}")
-        run_compiler([cc, *build.linking, *(made[part] for part in parts), *objects, "-pthread", "-o", target])
+        run_compiler([linker, *build.linking, *(made[part] for part in parts), *objects, "-pthread", "-o", target])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(link, harnesses))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 from setuptools.errors import ExecError
 
@@ -31,4 +32,15 @@ class BuildData(build_py):
                 )
 
 
-setup(version=PINS["VERSION"], packages=["streamtok_vocab"], cmdclass={"build_py": BuildData})
+class BuildWheel(bdist_wheel):
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        super().egg2dist(egginfo_path, distinfo_path)
+        tools = runpy.run_path(str(ABOVE / "tools" / "sbom.py"))
+        tools["write"](distinfo_path, tools["sbom"]("streamtok-vocab", PINS["VERSION"], [], False, True))
+
+
+setup(
+    version=PINS["VERSION"],
+    packages=["streamtok_vocab"],
+    cmdclass={"build_py": BuildData, "bdist_wheel": BuildWheel},
+)

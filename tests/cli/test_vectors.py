@@ -83,3 +83,20 @@ def test_damaged_files_are_refused(here):
         "x.json: this is no file of vectors: make one with streamtok vectors"
         in run("verify-vectors", "x.json", status=1).stderr
     )
+
+
+FOR_EVER = {
+    "gpt2": "20d4565897faa9c7083baadf7a08308e46738c145bb2f55c6b80f73181b2bccc",
+    "r50k_base": "20d4565897faa9c7083baadf7a08308e46738c145bb2f55c6b80f73181b2bccc",
+    "p50k_base": "3de8eadaea1f5c5b34ddd0ba7ef637cc91a35e9e5893830c95845d80f15a4c38",
+    "p50k_edit": "3de8eadaea1f5c5b34ddd0ba7ef637cc91a35e9e5893830c95845d80f15a4c38",
+    "cl100k_base": "8f36b8da5606305956d2b3a87b032d90c7456a2a53896672ef589e4063e09430",
+    "o200k_base": "fbb4961d66c794aea691dba9cfd0e9852270cc5d627cbabae0d3f28f063e68f4",
+    "o200k_harmony": "fbb4961d66c794aea691dba9cfd0e9852270cc5d627cbabae0d3f28f063e68f4",
+}
+"""Encoding -> ids_sha256 of its golden vectors. No version changes them: docs/reference/interface.md promises it."""
+
+
+def test_ids_of_the_bundled_encodings_never_change():
+    """Not drawn: each run looks at all of them."""
+    assert {name: vectors.make(streamtok.get_encoding(name))["ids_sha256"] for name in FOR_EVER} == FOR_EVER

@@ -196,6 +196,8 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     assert [name.split(".")[0] for name in modules] == ["streamtok/native/library"], "the core is there once"
     assert [name for name in wheel_names if pathlib.PurePath(name).suffix in SOURCES] == []
     assert {name.split("/")[0].split("-")[0] for name in wheel_names} == {"streamtok"}
+    licences = {name.split(".dist-info/")[1] for name in wheel_names if ".dist-info/" in name}
+    assert {"licenses/LICENSE", "licenses/NOTICE", "sboms/streamtok.cdx.json"} <= licences
     package = ROOT / "streamtok"
     shipped = [path for pattern in ("*.py", "*.pyi", "py.typed") for path in package.rglob(pattern)]
     expected = {path.relative_to(ROOT).as_posix() for path in shipped}
