@@ -132,7 +132,7 @@ static st_status write_tokens(const st_train_text *text, const st_train_record *
     for (size_t i = 0; !text->given && i < record->n; i++)
         to[i] = text->alphabet[record->piece[i]];
     for (size_t i = 0; text->given && i < record->n / sizeof *to; i++) {
-        to[i] = st_load32(record->piece + i * sizeof *to);
+        memcpy(&to[i], record->piece + i * sizeof *to, sizeof *to); /* in the order of this machine */
         if (to[i] >= text->given)
             return ST_BAD_STATE;
     }

@@ -121,6 +121,8 @@ def extend(given: Given) -> None:
         metavar="N",
         help="Words of a new token; 0: any number.",
     ),
+    option("--sample", type=float, default=1.0, metavar="SHARE", help="Learn from this share of distinct pieces."),
+    option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Which pieces --sample takes."),
     *LIMITS,
     *NAMED,
     *DOCUMENTS,
@@ -137,7 +139,8 @@ def superwords(given: Given) -> None:
     from ..train import superwords as learn
 
     pattern = SUPERWORDS if given.pattern is None else None if given.pattern == "none" else given.pattern
-    _grow(given, learn, pattern=pattern, max_words=given.max_words or None)
+    chosen = _chosen(given, "sample", "seed")
+    _grow(given, learn, pattern=pattern, max_words=given.max_words or None, **chosen)
 
 
 @takes(

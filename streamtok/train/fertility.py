@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import regex
 
 from ..core import Encoding
 from .inputs import How
 from .report import texts_of
 from .sources import open_named
 
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_WORD = r"[\p{L}\p{M}\p{N}]+"
 
 
 class SourceFacts(NamedTuple):
@@ -78,12 +77,15 @@ def report_sources(
 def measure(encodings: list[Encoding], held_out: Any, how: How) -> tuple[list[list[SourceFacts]], np.ndarray]:
     """(the facts of each source, for each encoding; how often each id of the first one stands in all of the text)."""
     uses = np.zeros(encodings[0].max_token_value + 1, np.int64)
+    import regex
+
+    words = regex.compile(_WORD)
     sums: dict[str, np.ndarray] = {}
     for name, text in _documents(held_out, how):
         ids = encodings[0].encode_to_numpy(text, disallowed_special=())
         uses += np.bincount(ids, minlength=len(uses))
         counts = [len(ids), *(each.count(text) for each in encodings[1:])]
-        found = [1, len(text.encode()), sum(1 for _ in _WORD.finditer(text)), *counts]
+        found = [1, len(text.encode()), sum(1 for _ in words.finditer(text)), *counts]
         sums[name] = sums.get(name, 0) + np.array(found, np.int64)
     if not any(row[1] for row in sums.values()):
         raise ValueError("there is no held-out text to count the tokens of")

@@ -82,6 +82,8 @@ def superwords(
     *,
     pattern: str | None = SUPERWORDS,
     max_words: int | None = 4,
+    sample: float = 1.0,
+    seed: int = 0,
     min_frequency: int = 0,
     ties: str = "lexicographic",
     threads: int | None = None,
@@ -111,6 +113,9 @@ def superwords(
             sentences, stand more often in a text and take less memory. None: texts are not split.
         max_words: words that a new token may have, those that it has only parts of too; None: any number. Words are
             runs of bytes that are no ASCII white space.
+        sample: the share of distinct pieces that are learned from, chosen by their CRC-32 and `seed`, where all of them
+            do not fit in memory. The saved vocabulary says it.
+        seed: from 0 to 2**64 - 1.
         name, min_frequency, ties, threads, max_memory, max_token_length, checkpoint, progress, documents, key, errors,
             column, nulls, weights, temperature: as for extend().
 
@@ -124,10 +129,15 @@ def superwords(
         )
     if max_words is not None and max_words < 1:
         raise ValueError(f"max_words={shown(max_words)}: a token has at least 1 word; None means any number")
+    if not 0 < sample <= 1:
+        raise ValueError(f"sample={shown(sample)}: write the share of pieces to learn from, above 0 and up to 1")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed={shown(seed)}: write a number from 0 to 2**64 - 1")
     given = {"min_frequency": min_frequency, "ties": ties, "max_token_length": max_token_length}
     given |= {"documents": documents, "key": key, "errors": errors, "column": column, "nulls": nulls}
     given |= {"weights": weights, "temperature": temperature, "parity": False}
-    run = _Growth(encoding, sources, added, given, threads, max_memory, checkpoint, progress, pattern, max_words)
+    stage = pattern, max_words, (sample, seed)
+    run = _Growth(encoding, sources, added, given, threads, max_memory, checkpoint, progress, *stage)
     return run.result(name)
 
 
@@ -146,6 +156,7 @@ class _Growth:
         progress: Any,
         pattern: Any = ...,
         max_words: int | None = None,
+        sample: tuple[float, int] = (1.0, 0),
     ) -> None:
         check_memory(max_memory)
         self.encoding, self.pattern, self.added = encoding, pattern, added
@@ -156,7 +167,7 @@ class _Growth:
         options = make_options(
             pattern=None if pattern is ... else pattern, special_tokens=(), initial_alphabet=None, **given
         )
-        base = Base(encoding, self.table, max_words)
+        base = Base(encoding, self.table, max_words, sample)
         names = tuple(encoding._added_tokens)
         options = replace(options, special_tokens=names, alphabet=base.alphabet)
         if pattern is ...:

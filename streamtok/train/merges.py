@@ -6,7 +6,7 @@ import copy
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..bundled.gpt2_files import in_letters
 from ..core import Encoding
 from ..errors import shown
 from ..model_files.read import read_tokenizer_json
+from ..native.checksum import crc32
 from ..native.encode import Coder
 from ..native.merges import FIRST_FRAGMENT, SILENT
 from ..native.trainer import packed, unpacked
@@ -83,9 +84,12 @@ class Base:
         pairs: of each further token the two that it is merged of, left << 32 | right.
         count: tokens in all.
         max_words: as Trainer.limit_words() has it; None: any.
+        sample: the share of distinct pieces that are read, and the seed that chooses them.
     """
 
-    def __init__(self, encoding: Encoding, table: MergeTable, max_words: int | None = None) -> None:
+    def __init__(
+        self, encoding: Encoding, table: MergeTable, max_words: int | None = None, sample: tuple[float, int] = (1.0, 0)
+    ) -> None:
         singles = [each for each in table.made if each.parts is None]
         merged = _parts_first([each for each in table.made if each.parts is not None])
         self.alphabet = b"".join(each.token for each in singles)
@@ -96,7 +100,11 @@ class Base:
         self._number_of = np.zeros(encoding.max_token_value + 1, np.uint32)
         self._number_of[[each.id for each in singles] + [each.id for each in merged]] = np.arange(self.count)
         self._coder = Coder(encoding._vocab, "none")
+        share, self._seed = sample
+        self._below = round(share * (1 << 32))  # of CRC-32
         self.facts = {"fingerprint": encoding.fingerprint, "max_words": max_words}
+        if share < 1:
+            self.facts |= {"sample": share, "seed": self._seed}
 
     def give_to(self, trainer: Any) -> None:
         """Begin a Trainer with these tokens."""
@@ -109,9 +117,17 @@ class Base:
         for block in blocks:
             at = 0
             while at < len(block):
-                pieces, counts, at = unpacked(block, at, _ROWS)
+                pieces, counts, at = self._sampled(*unpacked(block, at, _ROWS))
                 ids, starts = encode_ragged(self._coder, pieces, None, None, threads)
                 yield packed(self._number_of[ids], starts[1:], counts, least)
+
+    def _sampled(self, pieces: list[bytes], counts: bytes, at: int) -> tuple[list[bytes], bytes, int]:
+        """The pieces that are read, and their counts. Which they are does not depend on how the work is divided."""
+        if self._below >> 32:
+            return pieces, counts, at
+        salt = crc32(self._seed.to_bytes(8, "little"))
+        keeps = np.array([crc32(piece, salt) < self._below for piece in pieces], bool)
+        return list(compress(pieces, keeps)), np.frombuffer(counts, np.uint64)[keeps].tobytes(), at
 
 
 def _parts_first(merged: list[Merged]) -> list[Merged]:

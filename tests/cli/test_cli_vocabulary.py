@@ -34,6 +34,10 @@ def test_extend_and_superwords_write_what_the_functions_return(here):
     flags = ("--max-words", "0", "--pattern", "none", "--min-frequency", "3", "--ties", "huggingface")
     run("vocabulary", "superwords", "base.tiktoken", "0.txt", "--added", "50", "-o", "a.tiktoken", *flags)
     want = superwords(base, "0.txt", 50, max_words=None, pattern=None, min_frequency=3, ties="huggingface")
+    flags = ("--sample", "0.5", "--seed", "3")
+    run("vocabulary", "superwords", "base.tiktoken", "0.txt", "--added", "50", "-o", "s.tiktoken", *flags)
+    sampled = superwords(base, "0.txt", 50, sample=0.5, seed=3)
+    assert load("s.tiktoken")._mergeable_ranks == sampled._mergeable_ranks
     assert load("a.tiktoken")._mergeable_ranks == want._mergeable_ranks
     run("vocabulary", "extend", "cl100k_base", "1.txt", "--added", "20", "-o", "cl.json", "--checkpoint", "kept")
     assert load("cl.json").n_vocab == 100_297 and (here / "kept" / "train.json").exists()

@@ -1,6 +1,6 @@
 /* Training on random pieces. The merges must be those of counting all pairs anew each time, by both rules for ties, whatever
- * room the lists have, in any number of steps, also if another trainer goes on from a saved state, and if an allocation
- * fails at any moment. Damaged records must be refused without a crash. The counts of texts of any bytes are those of the
+ * room the lists have, in any number of steps, also if another trainer goes on from a saved state or from given tokens, if
+ * each merge is asked for and made apart, and if an allocation fails at any moment. Damaged records must be refused without a crash. The counts of texts of any bytes are those of the
  * pieces that a splitter of its own finds between special names. */
 #include "fuzz.h"
 #include "train/count.h"
@@ -14,7 +14,7 @@
 #define WANTED (256 + 60)
 
 static struct {
-    uint64_t texts, merges, resumed, failed_allocations, damaged, counted;
+    uint64_t texts, merges, given, resumed, failed_allocations, damaged, counted;
 } counts;
 
 typedef struct piece {
@@ -125,9 +125,8 @@ static void join_pair(plain *t, st_train_key pair)
     }
 }
 
-static void learn_plainly(plain *t, const st_train_options *options)
+static void begin_plainly(plain *t, const st_train_options *options)
 {
-    st_train_key best = 0;
     CHECK(st_train_tokens_init(&t->known, options->alphabet, options->wanted, options->ties, options->max_token_bytes) == ST_OK);
     for (size_t i = 0; i < 256; i++) {
         t->bytes[i][0] = (uint8_t)i;
@@ -138,6 +137,12 @@ static void learn_plainly(plain *t, const st_train_options *options)
         for (size_t k = 0; k < pieces[i].n; k++)
             t->tokens[i][k] = pieces[i].bytes[k]; /* the alphabet is in order */
     }
+}
+
+static void learn_plainly(plain *t, const st_train_options *options)
+{
+    st_train_key best = 0;
+    begin_plainly(t, options);
     while (t->known.count < options->wanted && best_pair(t, &best))
         join_pair(t, best);
 }
@@ -200,6 +205,66 @@ static st_status learn(rng r, const st_train_options *options, st_trainer *train
     return status;
 }
 
+/* ---- from given tokens, and merges that others choose ---- */
+
+/* Lays the text out in the tokens of `from`, of which those behind the 256 bytes are given. */
+static void lay_out_tokens(st_trainer *trainer, const plain *from, const st_train_options *options)
+{
+    st_bytes rows = {0};
+    CHECK(st_trainer_init(trainer, options) == ST_OK);
+    for (size_t i = 256; i < from->known.count; i++)
+        CHECK(st_train_tokens_give(&trainer->tokens, from->known.pairs[i]) == ST_OK);
+    trainer->text.given = (uint32_t)trainer->tokens.count;
+    for (size_t i = 0; i < piece_count; i++) {
+        const uint8_t *row = (const uint8_t *)from->tokens[i];
+        CHECK(st_train_record_write(&rows, row, from->n[i] * sizeof(uint32_t), pieces[i].count) == ST_OK);
+    }
+    CHECK(st_train_text_measure(&trainer->text, rows.data, rows.size) == ST_OK);
+    CHECK(st_train_text_lay_out(&trainer->text) == ST_OK);
+    CHECK(st_train_text_place(&trainer->text, rows.data, rows.size) == ST_OK);
+    CHECK(st_train_text_finish(&trainer->text) == ST_OK);
+    if (rows.size) { /* a number that is no token's */
+        memset(rows.data + 1, 0xFF, sizeof(uint32_t));
+        CHECK(st_train_text_place(&trainer->text, rows.data, rows.size) == ST_BAD_STATE);
+    }
+    st_bytes_free(&rows);
+}
+
+/* A trainer that goes on from the first merges of `whole` makes the others. */
+static void check_given(rng *r, const plain *whole, st_train_options options)
+{
+    static plain from;
+    st_trainer trainer;
+    st_train_key pair;
+    uint64_t count, size = 0;
+    const size_t given = rng_below(r, whole->known.count - 256 + 1);
+    const int by_others = rng_one_in(r, 2);
+    begin_plainly(&from, &options);
+    for (size_t i = 0; i < given; i++)
+        join_pair(&from, whole->known.pairs[256 + i]);
+    options.most_lists = by_others ? SIZE_MAX : options.most_lists;
+    lay_out_tokens(&trainer, &from, &options);
+    st_trainer_begin(&trainer, by_others ? 1 : rng_below(r, 9));
+    st_trainer_measure(&trainer);
+    while (by_others && trainer.tokens.count < options.wanted) {
+        CHECK(st_trainer_best(&trainer, &pair, &count) == ST_OK);
+        if (pair == ST_TRAIN_NO_PAIR)
+            break;
+        CHECK(count && st_trainer_merge(&trainer, pair) == ST_OK);
+    }
+    while (!by_others && !trainer.done)
+        CHECK(st_trainer_run(&trainer, 1 + rng_below(r, 30), 1 + rng_below(r, 1000)) == ST_OK);
+    CHECK(trainer.tokens.count == whole->known.count);
+    for (size_t i = 256; i < trainer.tokens.count; i++)
+        CHECK(trainer.tokens.pairs[i] == whole->known.pairs[i]);
+    for (size_t i = 0; i < piece_count; i++)
+        size += whole->n[i] * pieces[i].count;
+    CHECK(trainer.size == size);
+    counts.given += trainer.tokens.count - 256 - given;
+    st_trainer_free(&trainer);
+    st_train_tokens_free(&from.known);
+}
+
 static void check_merges(rng *r)
 {
     static plain by_definition;
@@ -228,6 +293,7 @@ static void check_merges(rng *r)
         CHECK(trainer.tokens.pairs[i] == by_definition.known.pairs[i]);
     counts.merges += trainer.tokens.count - 256;
     st_trainer_free(&trainer);
+    check_given(r, &by_definition, options);
     st_train_tokens_free(&by_definition.known);
 }
 
@@ -400,9 +466,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 void harness_close(void)
 {
-    printf("fuzz_train: %llu texts, %llu merges, %llu states gone on with, %llu failed allocations, %llu damaged records, "
+    printf("fuzz_train: %llu texts, %llu merges, %llu from given tokens, %llu states gone on with, %llu failed allocations, %llu damaged records, "
            "%llu pieces counted: no difference, no leak\n",
-           (unsigned long long)counts.texts, (unsigned long long)counts.merges, (unsigned long long)counts.resumed,
+           (unsigned long long)counts.texts, (unsigned long long)counts.merges, (unsigned long long)counts.given,
+           (unsigned long long)counts.resumed,
            (unsigned long long)counts.failed_allocations, (unsigned long long)counts.damaged,
            (unsigned long long)counts.counted);
 }

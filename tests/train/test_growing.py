@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -229,6 +230,24 @@ def test_superwords_in_little_memory_are_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr("streamtok.train.run.Run._budget", lambda self: 1 << 16)
     monkeypatch.setattr("streamtok.train.run.Run._most_lists", lambda self, places: 3000)
     assert superwords(base, tmp_path / "a.txt", 300, threads=2, max_memory=200 << 20)._mergeable_ranks == want
+
+
+def test_a_sample_of_pieces_is_the_same_however_the_work_is_divided(tmp_path, monkeypatch):
+    monkeypatch.setattr("streamtok.train.merges._ROWS", 11)
+    base, text = base_of("o200k"), sample("english", 40_000)
+    other = train(b"x", 256, pattern=SUPERWORDS)
+    for share, seed in ((0.3, 0), (0.3, 7), (1.0, 7)):
+        salt = zlib.crc32(seed.to_bytes(8, "little"))
+        pieces = [piece for piece in pieces_by(other, text) if zlib.crc32(piece, salt) < share * 2**32]
+        enc = superwords(base, iter([text]), 60, sample=share, seed=seed, threads=2)
+        start, few = merges_of(base), (lambda token: words_of(token) <= 4)
+        assert merges_of(enc)[len(start) :] == naive_trainer.learn(
+            pieces, 60, "lexicographic", start=start, may_merge=few
+        )
+        assert share == 1 or (enc.training["grown_from"]["sample"], enc.training["grown_from"]["seed"]) == (share, seed)
+    for given in ({"sample": 0}, {"sample": 1.5}, {"seed": -1}):
+        with pytest.raises(ValueError, match=r"(sample|seed)=.*: write"):
+            superwords(base, b"text", 10, **given)
 
 
 # ==== prune ====
