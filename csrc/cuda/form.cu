@@ -16,6 +16,18 @@
 #define ST_NORMAL_NUMBERS
 #include "normal/chars.h"
 
+/* ASCII characters of a block, as 16 numbers, that the form changes. */
+ST_INLINE uint64_t st_low_suspects(const st_job *job, const uint32_t *words)
+{
+    uint64_t found = 0;
+#pragma unroll
+    for (unsigned i = 0; i < 64; i++) {
+        const uint32_t byte = words[i / 4] >> 8 * (i & 3) & 0xFF;
+        found |= (uint64_t)(byte < 0x80 && job->low_changes[byte >> 6 & 1] >> (byte & 63) & 1) << i;
+    }
+    return found;
+}
+
 /* Bytes of a block with which a character begins that the form may change, by the first byte alone. The loads do not wait for each
  * other, as in st_name_firsts. */
 ST_INLINE uint64_t st_form_suspects(const st_job *job, const uint8_t *bytes)
@@ -31,8 +43,10 @@ ST_INLINE uint64_t st_form_suspects(const st_job *job, const uint8_t *bytes)
 #pragma unroll
     for (unsigned k = 0; k < 16; k++)
         high |= words[k];
+    if (job->low_changes[0] | job->low_changes[1])
+        found = st_low_suspects(job, words);
     if (!(high & 0x80808080u))
-        return 0;
+        return found;
 #pragma unroll
     for (unsigned i = 0; i < 64; i++) {
         const uint32_t byte = words[i / 4] >> 8 * (i & 3) & 0xFF;
@@ -63,6 +77,8 @@ ST_INLINE int st_stays(const st_job *job, uint64_t block, const uint8_t *bytes, 
     unsigned size;
     if (job->form == ST_FORM_OF_CHARACTERS) {
         const uint32_t character = st_utf8_decode(bytes + at, &size);
+        if (character < 0x80)
+            return 0;
         return character >= 0x110000 || !(job->changes[character >> 6] >> (character & 63) & 1);
     }
     const st_form form = (st_form)(job->form - 1);

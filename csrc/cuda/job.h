@@ -112,6 +112,10 @@ typedef struct st_job {
     uint64_t ordered;          /* does every token come after the two that it is made of? */
     uint64_t identity;         /* is each token its own id? */
     const st_dfa *dfa;         /* the table of the pattern; NULL without a pattern */
+    const uint32_t *kinds;     /* of characters, where they alone decide what words are (split_words.cu); two bits each, by code point */
+    uint64_t most;             /* characters of a word of WordPiece (cuda/encode/word_piece.cu), else 0; */
+    uint64_t unknown;          /* the id of another word; */
+    uint64_t prefix, prefix_size; /* what tokens begin with that go on in a word, at most eight bytes, the first one lowest */
     uint4 *learned;            /* words that were merged before (cuda/encode/learned.cu), two uint4 each */
     uint64_t learned_capacity;     /* words; 0: none are learned */
     uint32_t *learned_count;
@@ -169,13 +173,15 @@ typedef struct st_job {
     /* a normal form that the text is to be in already (form.cu) */
     uint64_t form;           /* 1 + an st_form; ST_FORM_OF_CHARACTERS; 0: none */
     uint64_t form_firsts;    /* a bit for the low six bits of each first byte of what the form may change */
-    const uint64_t *changes; /* of a form of characters: a bit for each code point that it changes */
+    const uint64_t *changes; /* of a form of characters: a bit for each code point that it changes, */
+    uint64_t low_changes[2]; /* and for ASCII characters that it changes to anything but one ASCII character; */
+    const uint8_t *map;      /* and what it makes of each byte of ASCII, of 256; NULL: itself */
     uint64_t *doubts;        /* blocks; memory of the host */
     uint64_t doubts_capacity;
 
     /* longest match (cuda/longest) */
     const st_cell *cells;
-    uint64_t longest_token;  /* bytes of the longest token */
+    uint64_t longest_token;  /* bytes of the longest token; also of WordPiece */
     uint64_t bounded;        /* do tokens end at `starts`? */
     uint64_t known;          /* is it known where the stretches are entered? */
     uint32_t *fronts;        /* byte of the slice: ids of a lane in front of those in `slots` */

@@ -14,6 +14,7 @@ typedef struct st_packing {
     const uint64_t *starts, *sizes, *blocks;
     uint64_t passages, count;
     uint8_t *text, *marks;
+    const uint8_t *map; /* what becomes of each byte; NULL: itself */
     uint64_t front; /* the byte in front of passages whose starts have ST_PASSAGE_FRONT, which counts among their bytes */
 } st_packing;
 
@@ -54,6 +55,18 @@ ST_INLINE uint4 st_load_16(uint64_t address)
     return made;
 }
 
+/* 16 bytes as a map of bytes has them. */
+ST_INLINE uint4 st_mapped(const uint8_t *map, uint4 bytes)
+{
+    uint32_t words[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++)
+        words[i] = map[words[i] & 0xFF] | (uint32_t)map[words[i] >> 8 & 0xFF] << 8 | (uint32_t)map[words[i] >> 16 & 0xFF] << 16 |
+                   (uint32_t)map[words[i] >> 24] << 24;
+    const uint4 made = {words[0], words[1], words[2], words[3]};
+    return made;
+}
+
 /* 16 bytes of a passage, from number `at` of its bytes on. */
 ST_INLINE uint4 st_of_passage(const st_packing *p, uint64_t passage, uint64_t at)
 {
@@ -77,9 +90,11 @@ ST_INLINE void st_pack_quarter(const st_packing *p, uint64_t number)
     const uint64_t offset = 64 * (block - p->blocks[passage]), quarter = number & 3;
     const int is_id = size >= ST_PASSAGE_ID;
     uint4 made = {0xFEFEFEFEu, 0xFEFEFEFEu, 0xFEFEFEFEu, 0xFEFEFEFEu};
-    if (!is_id)
+    if (!is_id) {
         made = st_of_passage(p, passage, offset + 16 * quarter);
-    else if (!quarter)
+        made = p->map ? st_mapped(p->map, made) : made;
+    }
+    if (is_id && !quarter)
         made.x = ST_ID | (uint32_t)size << 8, made.y = (uint32_t)size >> 24 | 0xFEFEFE00u;
     ((uint4 *)p->text)[number] = made;
     if (!quarter)

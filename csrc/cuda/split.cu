@@ -6,6 +6,7 @@
  * decide, the rest of the segment is left to resume_split.cu. */
 #include "cuda/planes.h"
 #include "cuda/split_table.cu"
+#include "cuda/split_words.cu"
 
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
 {
@@ -124,6 +125,10 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
     if (ST_FAMILY == ST_SPLIT_NONE) {
         for (uint64_t block = first; block < last; block++)
             job->starts[block] = st_whole_starts(job, block);
+        return;
+    }
+    if (ST_FAMILY == ST_SPLIT_TABLE && job->kinds) {
+        st_split_words(job, segment, first, last);
         return;
     }
     if (ST_FAMILY == ST_SPLIT_TABLE) {

@@ -118,7 +118,8 @@ class _WordPiece(Model):
     """rest: (index of the unknown token, most characters of a word, what a token begins with that goes on in one)."""
 
     title = "WordPiece"
-    why_no_kernels = "words that are matched by WordPiece, for which there are no kernels"
+    kernels = "wordpiece"
+    why_no_kernels = ""
     in_files = True
 
     def own(self, rest: tuple[int, int, bytes]) -> bytes:

@@ -19,6 +19,7 @@ LONGEST_GAP = 1 << 18
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
 token_bytes token_starts long_tokens long_mask filter cuts characters ordered identity dfa
+kinds most unknown prefix prefix_size
 learned learned_capacity learned_count
 source source_size text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
@@ -26,7 +27,7 @@ first_stretch stretches slots spans tokens row_slots deferred deferred_capacitie
 huge_starts huge_ends huge_tokens huge_capacity
 tile_starts offsets out out_capacity id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_capacity trusted
-form form_firsts changes doubts doubts_capacity
+form form_firsts changes low_changes:2 map doubts doubts_capacity
 cells longest_token bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """
@@ -44,7 +45,7 @@ JOB = struct(_FIELDS)
 NAME_SET = struct("nodes depth place name inner first edges:3 before")
 """A st_name_set."""
 
-PACKING = struct("source starts sizes blocks passages count text marks front")
+PACKING = struct("source starts sizes blocks passages count text marks map front")
 """A st_packing."""
 
 SPLICING = struct("sources places parts size text")

@@ -29,12 +29,14 @@ from ._results import Loan, Results
 from ._tables import Tables, vocab_for
 from ._text import Request, ShortText, bytes_in_blocks, starts_of
 from ._waiting import complete, ended
+from ._word_pieces import WordCoder, WordTables
 from .longest.engine import LongestEngine, LongestTables
 
 if TYPE_CHECKING:
     from .._protocols import DeviceArray, Encoding, HostArray
     from ..native.launch import TextLaunch
     from ..native.normal import Normalizer
+    from ..native.vocab import Vocab
     from ._device import CudaDevice
     from ._special_tokens import Names
 
@@ -50,12 +52,30 @@ _OTHERWISE = NotForDevice, Unusable, Named
 """What one launch raises for texts that it does not encode."""
 
 
+def _merging_tables(device: CudaDevice, encoding: Encoding, vocab: Vocab, is_limited: bool) -> Tables:
+    return Tables(device, vocab, splitter_of(encoding._split), is_limited)
+
+
+def _longest_tables(device: CudaDevice, encoding: Encoding, vocab: Vocab, is_limited: bool) -> LongestTables:
+    return LongestTables(device, vocab, splitter_of(encoding._split), is_limited)
+
+
+def _merging_engine(device: CudaDevice, encoding: Encoding, coder: Any, *given: Any) -> Engine:
+    return Engine(device, coder.encode_piece, *given)
+
+
+def _longest_engine(device: CudaDevice, encoding: Encoding, coder: Any, tables: Any, form: Any) -> LongestEngine:
+    return LongestEngine(device, tables, encoding._pat_str is not None, form)
+
+
+def _word_engine(device: CudaDevice, encoding: Encoding, coder: Any, *given: Any) -> Engine:
+    return Engine(device, WordCoder(coder).encode_piece, *given)
+
+
 _KERNELS: dict[str | None, tuple[Any, Any]] = {
-    "merging": (Tables, lambda device, encoding, coder, *given: Engine(device, coder.encode_piece, *given)),
-    "longest": (
-        LongestTables,
-        lambda device, encoding, _, tables, form: LongestEngine(device, tables, encoding._pat_str is not None, form),
-    ),
+    "merging": (_merging_tables, _merging_engine),
+    "longest": (_longest_tables, _longest_engine),
+    "wordpiece": (WordTables, _word_engine),
 }
 """By Model.kernels: what makes the tables on a device, and the engine of a slot."""
 
@@ -68,13 +88,14 @@ class Station:
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding, self.results = device, encoding, Results(device)
-        own, pattern = respelled(encoding), splitter_of(encoding._split)
+        own = respelled(encoding)
         vocab = vocab_for(encoding, is_limited) if own is None else own.vocab
         self._coder = encoding._coder if own is None else own.coder
         tables_for, self._engine_for = _KERNELS[encoding._kind.kernels]
-        self.tables: Tables | LongestTables = tables_for(device, vocab, pattern, is_limited)
+        self.tables: Tables | LongestTables = tables_for(device, encoding, vocab, is_limited)
         self.normalizer = encoding._normalizer if own is None else own.normalizer
-        self.form, self.front = form_of(self.normalizer), b"" if own is None else own.front
+        self.form = form_of(self.normalizer, encoding._kind.kernels == "wordpiece")
+        self.front = b"" if own is None else own.front
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine | LongestEngine:

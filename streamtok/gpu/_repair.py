@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..native.normal import FORMS, first_bytes
+from ..native.normal import FORMS, Normalizer, changes_of, first_bytes
 from ..native.prepared import mended
 from ._errors import NotNormal
 from ._job import PASSAGE_ID, SPLICING
@@ -16,7 +16,6 @@ from ._waiting import computed
 
 if TYPE_CHECKING:
     from .._protocols import DeviceArray, HostArray, Places
-    from ..native.normal import Normalizer
     from ._lane import Lane
     from ._waiting import Steps
 
@@ -34,33 +33,62 @@ _A_PART, _TIMES_A_CHECK = 128, 32
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """A normal form as a job names it: `form`, `form_firsts` and, for one of characters, what `changes` points to."""
+    """A normal form as a job names it: `form`, `form_firsts` and, for one of characters, what `changes` and `map` point
+    to."""
 
     number: int
     firsts: int
     changes: HostArray | None = None
+    map: HostArray | None = None
 
 
-def form_of(normalizer: Normalizer | None) -> Form | None:
-    """The form that is all that a normalizer does; None: it does something else, or nothing."""
-    if normalizer is None or len(normalizer.steps) != 1:
+def form_of(normalizer: Normalizer | None, are_words: bool = False) -> Form | None:
+    """The form that is all that a normalizer does; None: it does something else, or nothing. are_words: characters
+    that it puts blanks around are pieces anyway."""
+    if normalizer is None or not normalizer.steps:
         return None
-    name, *given = normalizer.steps[0]
-    if name in FORMS:
+    if len(normalizer.steps) == 1 and normalizer.steps[0][0] in FORMS:
+        (name,) = normalizer.steps[0]
         return Form(1 + FORMS[name], first_bytes(name))
-    if name == "ReplaceClass" and not given[2] and given[0][0][0] >= 0x80:
-        return _form_of_characters(given[0])
-    return None
+    found = changes_of(normalizer)
+    if found is None:
+        return None
+    changes = np.unpackbits(np.frombuffer(found, np.uint8), bitorder="little")
+    if are_words:
+        changes[apart_in(normalizer)] = 0
+    return _form_of_characters(normalizer, changes)
 
 
-def _form_of_characters(ranges: tuple[tuple[int, int], ...]) -> Form:
-    """The form of texts without the characters in ranges of code points beyond ASCII."""
-    points = np.concatenate([np.arange(first, last + 1) for first, last in ranges])
-    changes = np.zeros(0x110000, np.uint8)
-    changes[points] = 1
-    firsts = {chr(point).encode("utf-8", "surrogatepass")[0] & 63 for point in points.tolist()}
+def apart_in(normalizer: Normalizer) -> list[int]:
+    """Code points of characters that stay but for blanks around each, which the step Clean puts there."""
+    steps = [
+        (name, given[0], False, given[2]) if name == "Clean" else (name, *given) for name, *given in normalizer.steps
+    ]
+    with_blanks, without = (changes_of(each) for each in (normalizer, Normalizer(steps)))
+    if with_blanks is None or without is None:
+        return []
+    bits = [np.unpackbits(np.frombuffer(each, np.uint8), bitorder="little") for each in (with_blanks, without)]
+    points: list[int] = np.flatnonzero(bits[0] & ~bits[1] & 1).tolist()
+    made = normalizer.normalize("".join(map(chr, points)))
+    return points if made == "".join(f" {chr(point)} " for point in points) else []
+
+
+def _form_of_characters(normalizer: Normalizer, changes: HostArray) -> Form | None:
+    """The form of texts without the characters that it changes, but for ASCII that it makes other ASCII of."""
+    made = [normalizer.normalize(chr(byte)) for byte in range(0x80)]
+    byte_map = np.arange(256, dtype=np.uint8)
+    for byte, text in enumerate(made):
+        changes[byte] = len(text) != 1 or not text.isascii()
+        byte_map[byte] = byte if changes[byte] else ord(text)
+    points = [point for point in np.flatnonzero(changes).tolist() if not 0xD800 <= point < 0xE000]
+    # What is normalized is mapped, too, and must not change.
+    ends = set(normalizer.normalize("".join(map(chr, points))).encode()) | set(byte_map[:0x80][changes[:0x80] == 0])
+    if any(byte_map[byte] != byte or changes[byte] for byte in ends if byte < 0x80):
+        return None
+    firsts = {chr(point).encode()[0] & 63 for point in points if point >= 0x80}
     bits = np.packbits(changes, bitorder="little").view(np.uint64)
-    return Form(_OF_CHARACTERS, sum(1 << first for first in firsts), bits)
+    has_map = bool((byte_map != np.arange(256)).any())
+    return Form(_OF_CHARACTERS, sum(1 << first for first in firsts), bits, byte_map if has_map else None)
 
 
 def repaired(

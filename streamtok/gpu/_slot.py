@@ -219,7 +219,8 @@ class Slot(OneLaunch):
                 if len(places) or len(doubts):
                     cut = self._cut(pieces, places, numbers, request)
                     pieces = yield from self._repaired(cut, pieces, doubts)
-                    text = self._laid_out(pieces)
+                if len(places) or len(doubts) or self.engine.map is not None:
+                    text = self._laid_out(pieces, self.engine.map)
             try:
                 ids, row_starts = yield from self.engine.encoding(text, request.dtype, trusted, names)
             except Named as named:
@@ -247,16 +248,17 @@ class Slot(OneLaunch):
         source, starts, sizes = yield from repaired(self, cut.source, passages, around, self.station.normalizer)
         return Pieces(source, starts, sizes, cut.rows, has_no_names=True)
 
-    def _laid_out(self, pieces: Pieces) -> DeviceText:
-        """The text for the kernels. One piece stays where it lies, if they can read it there."""
+    def _laid_out(self, pieces: Pieces, byte_map: DeviceArray | None = None) -> DeviceText:
+        """The text for the kernels. One piece stays where it lies, if they can read it there. byte_map: as pack() has
+        it."""
         source, starts, sizes, rows = pieces.source, pieces.starts, pieces.sizes, pieces.rows
         front = self.station.front
-        if len(sizes) == 1 and _is_one(rows) and sizes[0] < PASSAGE_ID and not front:
+        if len(sizes) == 1 and _is_one(rows) and sizes[0] < PASSAGE_ID and not front and byte_map is None:
             data = source[int(starts[0]) :]
             if self.device.pointer(data) % 16 == 0:
                 return DeviceText(data, int(sizes[0]))
         starts, sizes = starts.astype(np.uint64), sizes.astype(np.uint64)
-        return pack(self.device, source, starts, sizes, rows, put=self.put, front=front)
+        return pack(self.device, source, starts, sizes, rows, put=self.put, front=front, byte_map=byte_map)
 
     def _in_source(self, places: Places, starts: Places, sizes: Places) -> tuple[Places, Places, HostArray]:
         """Places in a text that was laid out for the kernels, as places in what it was laid out of; where what is in a

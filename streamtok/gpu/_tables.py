@@ -100,6 +100,7 @@ class Tables:
             "identity": numbers["identity"],
             "dfa": 0 if self._pattern is None else pointer(self._pattern),
         }
+        self.fields |= self._of_model(device, numbers, vocab)
         self._build(device, at["left"], at["right"], numbers["count"])
         self.words = LearnedWords(device, self.fields, entries, 1 << first_bits, is_limited)
 
@@ -108,7 +109,13 @@ class Tables:
         arrays = (self._image, self._bytes, self._pairs, self._filter)
         return int(sum(array.nbytes for array in arrays)) + self.words.now.nbytes
 
+    def _of_model(self, device: CudaDevice, numbers: dict[str, int], vocab: Vocab) -> dict[str, int]:
+        """Fields that a model has besides, or other values of them."""
+        return {}
+
     def _build(self, device: CudaDevice, left: int, right: int, count: int) -> None:
-        job = job_of(self.fields)
-        device.launch_builder("pairs", job, left, right, count)
-        device.launch_builder("filter", job, count)
+        device.launch_builder("pairs", job_of(self.fields), left, right, count)
+        self._build_filter(device, count)
+
+    def _build_filter(self, device: CudaDevice, count: int) -> None:
+        device.launch_builder("filter", job_of(self.fields), count)

@@ -93,6 +93,7 @@ def pack(
     slack: int = 0,
     put: Callable[[HostArray], DeviceArray] | None = None,
     front: bytes = b"",
+    byte_map: DeviceArray | None = None,
 ) -> DeviceText:
     """Lays the passages source[start : start + size] out for the kernels.
 
@@ -103,6 +104,7 @@ def pack(
         slack: bytes behind the text that may be read.
         put: how a row on the host comes to the device, if there is a quicker way than the device's.
         front: a byte to stand in front of each passage that is not empty, or none.
+        byte_map: uint8 on the device, what becomes of each byte; None: itself.
     """
     if front:
         has_front = (sizes > 0) & (sizes < np.uint64(PASSAGE_ID))
@@ -119,5 +121,6 @@ def pack(
         packing["source"], packing["text"], packing["marks"] = map(device.pointer, (source, text, marks))
         packing["starts"], packing["sizes"], packing["blocks"] = map(device.pointer, arrays)
         packing["passages"], packing["count"], packing["front"] = passages, count, ord(front or b"\0")
+        packing["map"] = 0 if byte_map is None else device.pointer(byte_map)
         device.launch("pack", packing, min(-(-count // 64), 1 << 16), 256)
     return DeviceText(text, count * BLOCK, marks, facts[3 * passages :])

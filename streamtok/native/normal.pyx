@@ -374,6 +374,26 @@ def first_bytes(form: str) -> int:
     return sum(1 << byte for byte in range(64) if st_normal_filters[128 * FORMS[form] + byte])
 
 
+def changes_of(Normalizer normalizer not None) -> bytes | None:
+    """A bit for each code point, from the lowest on: 0 if no step changes the character, alone and for what stands in front of it. None:
+    there is a step whose characters do not stand for themselves."""
+    cdef uint8_t[4] text
+    cdef uint32_t point
+    cdef size_t i
+    for i in range(normalizer.normalizer.count):
+        if normalizer.normalizer.steps[i].kind not in (ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_CLEAN, ST_STEP_CLASS) or \
+                normalizer.normalizer.steps[i].runs:
+            return None
+    if normalizer.behind is not None:
+        return None
+    made = bytearray((LAST_POINT + 1) // 8)
+    cdef uint8_t *bits = <uint8_t *><char *>made
+    for point in range(<uint32_t>LAST_POINT + 1):
+        st_utf8_write(text, point)
+        bits[point >> 3] |= (not st_normalizer_leaves(&normalizer.normalizer, text)) << (point & 7)
+    return bytes(made)
+
+
 cdef st_status collect(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil:
     cdef st_bytes *out = <st_bytes *>context
     cdef st_status status = st_bytes_append(out, text, n)

@@ -28,13 +28,13 @@ extern "C" void run_pairs(const st_job *job, const uint32_t *left, const uint32_
 extern "C" void run_claim(const st_job *job, uint32_t *orders, uint32_t *crowded)
 {
     for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
-        st_claim_place(&job->entries[i], job->first_shift, orders, crowded);
+        st_claim_place(job, i, orders, crowded);
 }
 
 extern "C" void run_take(const st_job *job, const uint32_t *orders)
 {
     for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
-        st_take_place(job->entries, i, job->first_shift, orders, (uint4 *)job->first);
+        st_take_place(job, i, orders, (uint4 *)job->first);
 }
 
 extern "C" void run_mark(const st_job *job, const uint32_t *crowded)

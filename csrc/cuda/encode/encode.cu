@@ -22,13 +22,13 @@ ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *le
 ST_KERNEL st_kernel_claim(const __grid_constant__ st_job job, uint32_t *orders, uint32_t *crowded)
 {
     for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
-        st_claim_place(&job.entries[i], job.first_shift, orders, crowded);
+        st_claim_place(&job, i, orders, crowded);
 }
 
 ST_KERNEL st_kernel_take(const __grid_constant__ st_job job, const uint32_t *orders)
 {
     for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
-        st_take_place(job.entries, i, job.first_shift, orders, (uint4 *)job.first);
+        st_take_place(&job, i, orders, (uint4 *)job.first);
 }
 
 ST_KERNEL st_kernel_mark(const __grid_constant__ st_job job, const uint32_t *crowded)

@@ -5,6 +5,7 @@
  * starts, so the slots that its last atom needs behind the end of the stretch are free. */
 #include "cuda/encode/queue.h"
 #include "cuda/encode/learned.cu"
+#include "cuda/split_words.cu"
 
 #define ST_BATCH 256         /* atoms looked up before the first id is written: an English stretch has 230 */
 #define ST_NOT_ONE UINT32_MAX
@@ -184,6 +185,15 @@ ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
     return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
 }
 
+/* Whether the atom of n bytes is white space alone, which is in no word. */
+ST_INLINE int st_is_white_space(const st_job *job, const uint8_t *text, unsigned n)
+{
+    unsigned size, next;
+    if (ST_FAMILY != ST_SPLIT_TABLE || !job->kinds || st_word_kind_at(job, text, n, &size) != ST_WHITE)
+        return 0;
+    return *text != ' ' || n == 1 || st_word_kind_at(job, text + 1, n - 1, &next) == ST_WHITE;
+}
+
 /* What becomes of the atom of n bytes at `at` of the stretch, for which st_first_look returned `first`. *found: its id or entry; of
  * a deferred atom its characters << 1 | whether the image's tables may hold it. *width: the slots that it takes. */
 ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
@@ -194,6 +204,10 @@ ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, ui
         const uint4 key = st_first_key(l, at, n);
         *found = byte == ST_ID ? key.x >> 8 | key.y << 24 : ST_HOLE;
         return byte == ST_ID ? ST_ONE_ID : ST_NO_TEXT;
+    }
+    if (st_is_white_space(l->job, (const uint8_t *)l->memory->text + at, n)) {
+        *found = ST_HOLE;
+        return ST_NO_TEXT;
     }
     if (n > ST_LONGEST)
         return ST_BY_HOST;

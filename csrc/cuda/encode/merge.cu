@@ -5,6 +5,7 @@
  * much faster than a warp an atom, because the steps of a merge depend on each other. With few, as in short texts, a warp finishes
  * an atom sooner. */
 #include "cuda/encode/second_look.cu"
+#include "cuda/encode/word_piece.cu"
 
 #define ST_SYMBOLS 512 /* of all atoms that a warp merges at a time */
 #define ST_NOTHING_MERGES 0xFFFFFFFFu
@@ -389,6 +390,11 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
     if (!item.record)
         return;
     st_find_atom(job, item.record, &atom);
+    if (ST_FAMILY == ST_SPLIT_TABLE && job->most) {
+        if (item.lanes > 1 || lane == 0)
+            st_match_word(job, &atom, (uint8_t *)m + (item.lanes > 1 ? lane * (sizeof *m / item.lanes) : 0));
+        return;
+    }
     if (item.lanes == 1)
         st_merge_together(job, &atom, m, lane);
     else if (item.lanes == 32)

@@ -1,5 +1,8 @@
 /* second_look.cu - the atoms that the first look left, a thread an atom. They are looked up in the image's tables, which hold every
  * token and frequent word. An atom that these do not hold is entered into the list of its class, for merge.cu. */
+#ifndef ST_CUDA_ENCODE_SECOND_LOOK_CU
+#define ST_CUDA_ENCODE_SECOND_LOOK_CU
+
 #include "cuda/encode/queue.h"
 #include "cuda/encode/learned.cu"
 
@@ -371,11 +374,15 @@ ST_FORCE_INLINE unsigned st_take_long(const st_job *job, uint64_t record)
     return ST_CLASSES;
 }
 
+ST_INLINE unsigned st_take_word(const st_job *job, uint64_t record); /* word_piece.cu */
+
 /* Takes the deferred atom of this lane's record, 0 for none. Which: 0 for atoms that fit a key, 1 for longer ones. */
 template <unsigned Which> ST_FORCE_INLINE void st_take_again(st_again *a, uint64_t record)
 {
     unsigned kind = ST_CLASSES;
-    if (record)
+    if (ST_FAMILY == ST_SPLIT_TABLE && a->job->most)
+        kind = record ? st_take_word(a->job, record) : ST_CLASSES;
+    else if (record)
         kind = Which ? st_take_long(a->job, record) : st_take_short(a->job, record);
     if (Which)
         st_enlist<ST_SHORT_CLASSES, ST_CLASSES>(a, kind, record);
@@ -414,3 +421,5 @@ ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, uns
     st_take_list_again<0>(&a, warp, warps);
     st_flush_all(&a);
 }
+
+#endif

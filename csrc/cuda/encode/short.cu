@@ -40,6 +40,12 @@ ST_KERNEL __launch_bounds__(256, 2) st_kernel_short(const __grid_constant__ st_j
     st_meet(arrived, &meetings);
     for (uint64_t i = (thread + threads / 2) % threads; i < job.blocks; i += threads) /* by warps without a segment to split */
         st_look_at_block(&job, i);
+    if (job.map) { /* once all have looked at the text as it came */
+        st_meet(arrived, &meetings);
+        for (uint64_t i = thread; i < (job.size + 15) / 16; i += threads)
+            ((uint4 *)job.text)[i] = st_mapped(job.map, ((uint4 *)job.text)[i]);
+        st_meet(arrived, &meetings);
+    }
     for (uint64_t i = thread; i < st_segments(&job); i += threads)
         st_split_segment(&job, i);
     st_meet(arrived, &meetings);

@@ -55,15 +55,32 @@ ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
     return hash * ST_FACTOR_LAST;
 }
 
+/* The bytes of an entry and their number, or of a blank and these bytes: where words are looked up with the blank in front. */
+ST_INLINE uint4 st_bytes_of(const st_piece_entry *entry, int blank)
+{
+    uint4 key;
+    key.x = (uint32_t)entry->key.low;
+    key.y = (uint32_t)(entry->key.low >> 32);
+    key.z = (uint32_t)entry->key.high;
+    key.w = (uint32_t)(entry->key.high >> 56) & 15;
+    if (blank) {
+        key.z = key.z << 8 | key.y >> 24;
+        key.y = key.y << 8 | key.x >> 24;
+        key.x = key.x << 8 | ' ';
+        key.w++;
+    }
+    return key;
+}
+
 /* The place of an entry in the first table, and its order: the lowest one gets the place, UINT32_MAX never does. Returns 0 if the
  * entry is not looked up in the first table. */
-ST_INLINE int st_first_place(const st_piece_entry *entry, uint64_t shift, uint64_t *place, uint32_t *order)
+ST_INLINE int st_first_place(const st_piece_entry *entry, int blank, uint64_t shift, uint64_t *place, uint32_t *order)
 {
-    const unsigned n = (unsigned)(entry->key.high >> 56) & 15, count = st_piece_count(entry);
-    if (!count || n > ST_FIRST_BYTES)
+    const uint4 key = st_bytes_of(entry, blank);
+    const unsigned count = st_piece_count(entry);
+    if (!count || key.w > ST_FIRST_BYTES)
         return 0;
-    const uint32_t hash = st_first_hash((uint32_t)entry->key.low, (uint32_t)(entry->key.low >> 32), (uint32_t)entry->key.high);
-    *place = hash >> shift;
+    *place = st_first_hash(key.x, key.y, key.z) >> shift;
     *order = count == 1 ? entry->ids[0] : 0x80000000u | (uint32_t)(st_hash_key(entry->key) >> 33);
     if (count > ST_INLINE_IDS || (count == 1 && entry->ids[0] > ST_FIRST_ID))
         *order = UINT32_MAX;
@@ -72,29 +89,31 @@ ST_INLINE int st_first_place(const st_piece_entry *entry, uint64_t shift, uint64
 
 /* First pass: finds the lowest order for each place, and the places that more than one entry has. `orders` must be UINT32_MAX and
  * `crowded` 0 before. */
-ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint32_t *orders, uint32_t *crowded)
+ST_INLINE void st_claim_place(const st_job *job, uint64_t number, uint32_t *orders, uint32_t *crowded)
 {
-    uint64_t place;
-    uint32_t order;
-    if (st_first_place(entry, shift, &place, &order) && (atomicMin(&orders[place], order) != UINT32_MAX || order == UINT32_MAX))
-        crowded[place] = 1;
+    for (int blank = 0; blank <= (job->most != 0); blank++) {
+        uint64_t place;
+        uint32_t order;
+        if (st_first_place(&job->entries[number], blank, job->first_shift, &place, &order) &&
+            (atomicMin(&orders[place], order) != UINT32_MAX || order == UINT32_MAX))
+            crowded[place] = 1;
+    }
 }
 
 /* Second pass: writes the entries that got a place. `first` must be UINT32_MAX before. Two frequent words may have the same order; the one written last stays. */
-ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uint64_t shift, const uint32_t *orders, uint4 *first)
+ST_INLINE void st_take_place(const st_job *job, uint64_t number, const uint32_t *orders, uint4 *first)
 {
-    const st_piece_entry *entry = &entries[number];
-    uint64_t place;
-    uint32_t order;
-    if (!st_first_place(entry, shift, &place, &order) || order == UINT32_MAX || orders[place] != order)
-        return;
-    const uint32_t n = (uint32_t)(entry->key.high >> 56) & 15, count = st_piece_count(entry);
-    uint4 taken;
-    taken.x = (uint32_t)entry->key.low;
-    taken.y = (uint32_t)(entry->key.low >> 32);
-    taken.z = (uint32_t)entry->key.high;
-    taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | count << ST_FIRST_IDS | n << ST_FIRST_LENGTH;
-    first[place] = taken;
+    const st_piece_entry *entry = &job->entries[number];
+    for (int blank = 0; blank <= (job->most != 0); blank++) {
+        uint64_t place;
+        uint32_t order;
+        if (!st_first_place(entry, blank, job->first_shift, &place, &order) || order == UINT32_MAX || orders[place] != order)
+            continue;
+        const uint32_t count = st_piece_count(entry);
+        uint4 taken = st_bytes_of(entry, blank);
+        taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | count << ST_FIRST_IDS | taken.w << ST_FIRST_LENGTH;
+        first[place] = taken;
+    }
 }
 
 /* Third pass: marks the crowded places. A place that nothing took has 0 for its length then, and bytes that no text holds. */

@@ -76,6 +76,7 @@ cdef extern from "base/tier.h" nogil:
 
 cdef extern from "base/utf8.h" nogil:
     unsigned st_utf8_unfinished(const uint8_t *text, size_t n)
+    unsigned st_utf8_write(uint8_t *to, uint32_t point)
 
 
 cdef extern from "base/reader.h" nogil:
