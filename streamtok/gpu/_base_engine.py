@@ -140,17 +140,14 @@ class BaseEngine:
             if self._changes is None:
                 self._changes = self._device.put(form.changes)
             job["changes"], job["low_changes"] = self._device.pointer(self._changes), form.changes[:2]
-            job["map"] = self._device.pointer(self._map_of(form)) if form.map is not None else 0
-
-    def _map_of(self, form: Form) -> DeviceArray:
-        if self._map is None:
-            self._map = self._device.put(form.map)
-        return self._map
+            job["map"] = 0 if self.map is None else self._device.pointer(self.map)
 
     @property
     def map(self) -> DeviceArray | None:
         """What becomes of each byte of a text that is in its form; None: itself."""
-        return None if self._form is None or self._form.map is None else self._map_of(self._form)
+        if self._map is None and self._form is not None and self._form.map is not None:
+            self._map = self._device.put(self._form.map)
+        return self._map
 
     def _note_doubts(self, job: Record) -> Places:
         """Where the job writes the blocks that may not be in that form."""
