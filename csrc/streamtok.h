@@ -160,8 +160,7 @@ STK_API stk_status stk_encode(stk_coder *coder, const char *text, size_t size, u
 /* How many ids that would be, in memory that does not grow with the text. Shared. */
 STK_API stk_status stk_count(stk_coder *coder, const char *text, size_t size, size_t *count, stk_fault *fault);
 /* The ids, and of each the byte of the text at which the character begins that holds its first byte; where the text is normalized,
- * that of the character that it came from. The text must be UTF-8, whatever the options say. STK_UNSUPPORTED: the model does not say
- * where tokens begin in a word. Shared. */
+ * that of the character that it came from. The text must be UTF-8, whatever the options say. Shared. */
 STK_API stk_status stk_encode_offsets(stk_coder *coder, const char *text, size_t size, uint32_t *ids, uint64_t *offsets,
                                       size_t capacity, size_t *count, stk_fault *fault);
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .native.job import parts
+from .native.job import trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ._protocols import Encoding, Ids, Names, Places
 
 # Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
 _BLOCK = 1 << 18
-
-# Words whose tokens are remembered in one call.
-_WORDS_KEPT = 1 << 16
 
 
 def is_border(text: str | bytes | bytearray | memoryview, at: int) -> bool:
@@ -74,104 +68,19 @@ def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) ->
     text."""
     import numpy as np
 
-    if not encoding._kind.keeps_bytes:
-        return _word_offsets(encoding, data, allowed)
-    names = shared_names(encoding)
-    made: list[bytes] = []
-    places: list[Places] = []
-    for token, text, sources in _traced_parts(encoding, data, allowed):
-        if token is not None:
-            made.append(names[token][0] if token in names else bytes(int(encoding._token_lengths[token])))
-            places.append(np.full(len(made[-1]), sources[0], np.int64))
-            continue
-        spans = _spans(encoding, text)
-        if int((spans[:, 1] - spans[:, 0]).sum()) == len(text):
-            spans = np.array([[0, len(text)]])
-        made += [text[start:end] for start, end in spans.tolist()]
-        places += [sources[start:end] for start, end in spans.tolist()]
-    sizes = token_sizes(encoding, b"".join(made), ids)
-    found: Places = np.concatenate([*places, np.zeros(1, np.int64)])[sizes.cumsum() - sizes]
-    return found
-
-
-def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
-    """traced_offsets() where the tokens of a piece do not have its bytes: the model says where they begin."""
-    import numpy as np
-
-    starts_of = functools.lru_cache(_WORDS_KEPT)(functools.partial(_token_starts, encoding))
-    places: list[Places] = [np.zeros(0, np.int64)]
-    for token, text, sources in _traced_parts(encoding, data, allowed):
-        if token is not None:
-            places.append(sources[:1])
-            continue
-        spans = _spans(encoding, text).tolist()
-        places.append(sources[[start + at for start, end in spans for at in starts_of(text[start:end])]])
-    return np.concatenate(places)
-
-
-def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
-    """Where the tokens of a word begin in it."""
-    known: list[int] | None = encoding._vocab.token_starts(word)
-    if known is not None:
-        return known
-    ids = encoding._encode_single_piece(word)
-    sizes = [len(encoding._vocab.token_bytes(token)) for token in ids]
-    starts: list[int] = encoding._kind.starts(ids, sizes, encoding._vocab.own, word)
-    return starts
-
-
-def _spans(encoding: Encoding, text: bytes) -> Places:
-    """Where the pieces of a text lie, a row each."""
-    import numpy as np
-
-    return np.frombuffer(encoding._coder.piece_spans(text), np.int64).reshape(-1, 2)
-
-
-def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[tuple[int | None, bytes, Places]]:
-    """(id, b"", characters) of a name, (None, text, characters) of what lies between two, as it is normalized: for each
-    byte the number of the character in the given text that it comes from; for a name that of the first."""
-    import numpy as np
-
+    several = {token: names[0] for token, names in shared_names(encoding).items()}
+    named = several, encoding._token_lengths
+    made, found = trace(encoding._vocab, encoding._normalizer, encoding._coder, data, allowed, *named)
+    places: Places = np.append(np.frombuffer(found, np.uintp).astype(np.int64), len(data))
+    if encoding._kind.keeps_bytes:
+        sizes = token_sizes(encoding, made, ids)
+        places = places[sizes.cumsum() - sizes]
+    else:
+        places = places[:-1]
     # A token may begin at the end of the text.
-    character: Places = np.cumsum((np.frombuffer(data + b" ", np.uint8) & 0xC0) != 0x80) - 1
-    late = allowed.late if allowed is not None else None
-    normalizer = encoding._normalizer
-    behind = normalizer.behind if normalizer is not None else None
-    for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
-        if token is not None:
-            yield token, b"", character[start : start + 1]
-            continue
-        text, sources = data[start:end], np.arange(start, end)
-        if normalizer is not None and normalizer.splits:
-            yield from ((None, made, character[at]) for made, at in _divided(normalizer, text, sources, start > 0))
-            continue
-        if normalizer is not None:
-            text, again = normalizer.trace(text.decode(), 0 if start else None)
-            sources = sources[np.array(again.tolist(), np.int64)]
-        for first, last, name in parts(late, text) if late is not None else [(0, len(text), None)]:
-            if name is not None:
-                yield name, b"", character[sources[first : first + 1]]
-                continue
-            part = text[first:last], sources[first:last]
-            made_of = [part] if behind is None else _divided(behind, *part, start > 0 or first > 0)
-            yield from ((None, made, character[at]) for made, at in made_of)
-
-
-def _divided(
-    normalizer: Any, text: bytes, places: Places, later: bool = False, begun: int | None = None
-) -> Iterator[tuple[bytes, Places]]:
-    """What a normalizer, and those behind it, make of a text whose bytes come from `places`, with the places of that;
-    for each piece by itself, where it splits. later: a name stands in front of the text. begun: as Normalizer.trace()
-    has it."""
-    import numpy as np
-
-    begun = 0 if later else begun
-    if not normalizer.splits:
-        made, again = normalizer.trace(text.decode(), begun)
-        yield made, places[np.array(again.tolist(), np.int64)]
-        return
-    for piece, of_piece, first in normalizer.pieces(text.decode(), begun):
-        yield from _divided(normalizer.behind, piece.encode(), places[of_piece], begun=first)
+    starts = (np.frombuffer(data + b" ", np.uint8) & 0xC0) != 0x80
+    offsets: Places = (np.cumsum(starts) - 1)[places]
+    return offsets
 
 
 def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:

@@ -257,12 +257,111 @@ static st_status refuse_unknown(const st_vocab *v, st_ids *ids, size_t from)
     return unknown != ST_NONE && v->ids[unknown] >= ST_FIRST_FRAGMENT ? st_vocab_refuse_fragments(v, ids, from) : ST_OK;
 }
 
+/* ---- where tokens begin ---- */
+
+/* The units of a piece as symbols, in turn: bytes of a symbol as the core writes it, 0 for the unknown token; and bytes of the text that
+ * it stands for, of a byte those of the letter that the reference has for it. */
+typedef struct unit_reader {
+    const st_symbols *symbols;
+    const uint8_t *text;
+    size_t n, at, waiting; /* waiting: bytes of an unknown token */
+    unsigned bytes;        /* left, of a unit of byte tokens */
+    int waits;
+} unit_reader;
+
+static size_t letter_size(uint8_t byte)
+{
+    return byte >= 0x21 && byte <= 0x7E ? 1 : 2;
+}
+
+static int take_waiting(unit_reader *r, size_t *made, size_t *size)
+{
+    const int waits = r->waits;
+    *made = 0;
+    *size = r->waiting;
+    r->waits = 0;
+    r->waiting = 0;
+    return waits;
+}
+
+static int next_unit(unit_reader *r, size_t *made, size_t *size)
+{
+    const st_symbols *s = r->symbols;
+    while (!r->bytes) {
+        unsigned n = 1;
+        if (r->at == r->n)
+            return take_waiting(r, made, size);
+        const uint8_t *text = r->text + r->at;
+        const uint32_t unit = s->flags & ST_UNITS_ARE_BYTES ? *text : st_utf8_decode(text, &n);
+        const int ends = s->flags & ST_HAS_ENDINGS && r->at + n == r->n, begins = s->flags & ST_HAS_BEGINNINGS && !r->at;
+        const int is_symbol = st_is_symbol(s, ST_AT_END * ends + ST_AT_BEGINNING * begins, unit);
+        const int has_bytes = !is_symbol && has_byte_tokens(s, text, n);
+        if (r->waits && (is_symbol || !(has_bytes || s->flags & ST_UNKNOWN_JOINS)))
+            return take_waiting(r, made, size);
+        r->at += n;
+        const size_t letters = s->flags & ST_UNITS_ARE_BYTES ? letter_size(*text) : n;
+        if (is_symbol) {
+            *made = n + (size_t)ends + (size_t)begins;
+            *size = letters;
+            return 1;
+        }
+        const int is_unknown = !has_bytes && s->unknown != ST_NONE;
+        r->bytes = has_bytes ? n : 0;
+        r->waits |= is_unknown;
+        r->waiting += is_unknown ? letters : 0;
+    }
+    r->bytes--;
+    *made = 2;
+    *size = 1;
+    return 1;
+}
+
+/* Behind the text that the tokens in front stand for, so that what is left out of a piece moves those behind it, as in the reference. */
+static void put_starts(const st_vocab *v, const uint8_t *text, size_t n, uint32_t *ids, size_t count)
+{
+    unit_reader r = {.symbols = st_symbols_of(v), .text = text, .n = n};
+    const int by_bytes = (r.symbols->flags & ST_UNITS_ARE_BYTES) != 0;
+    size_t at = 0, byte = 0, letters = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = st_token_length(v, st_vocab_index(v, ids[i])), done = 0, made = 0, more;
+        for (; by_bytes && byte < n && letters + letter_size(text[byte]) <= at; byte++)
+            letters += letter_size(text[byte]);
+        ids[i] = (uint32_t)(by_bytes ? byte : at);
+        for (int first = 1; (first || (made && done < size)) && next_unit(&r, &made, &more); first = 0) {
+            done += made;
+            at += more;
+        }
+    }
+}
+
+static st_status starts(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
+{
+    const size_t first = out->size;
+    if (st_vocab_has(v, ST_MODEL_KEEPS_TOKENS) && st_vocab_find(v, text, n) != ST_NONE) {
+        ST_TRY(st_ids_reserve(out, 1));
+        out->data[out->size++] = 0; /* a whole piece that is a token, whatever it is made of */
+        return ST_OK;
+    }
+    symbol_scratch *s = st_malloc(sizeof *s);
+    if (!s)
+        return ST_NO_MEMORY;
+    memset(s, 0, offsetof(symbol_scratch, texts));
+    const st_status status = whole(v, s, text, n, out);
+    if (!status && out->size - first > 1)
+        put_starts(v, text, n, out->data + first, out->size - first);
+    else if (!status && out->size > first)
+        out->data[first] = 0;
+    release(s);
+    st_free(s);
+    return status;
+}
+
 #define FACTS (ST_MODEL_MERGES | ST_MODEL_HAS_BYTES)
 
 /* clang-format off */
 #define FUNCTIONS \
     .holds = ST_HOLD_WHOLE, .scratch = sizeof(symbol_scratch), .accepts = accepts, .release = release, .words = symbol_words, \
-    .whole = whole, .reference = reference, .spell = refuse_unknown
+    .whole = whole, .reference = reference, .spell = refuse_unknown, .starts = starts
 
 const st_model st_model_symbols = {
     .name = "symbols", .facts = FACTS | ST_MODEL_HAS_CUTS | ST_MODEL_KEEPS_TOKENS, FUNCTIONS};

@@ -87,7 +87,7 @@ typedef struct st_model {
     st_status (*load)(struct st_open *open, struct st_vocab *vocab, const uint8_t *text, size_t n, const uint8_t *state, size_t size);
 
     /* For a model that does not keep bytes: appends where in a piece the bytes begin that each of its ids stands for. NULL: the sizes
-     * of the tokens tell (bundled/models.py). */
+     * of the tokens tell. */
     st_status (*starts)(struct st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);
 
     /* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). NULL: there are none. ST_NO_MEMORY leaves

@@ -6,7 +6,6 @@ A model from outside (native/model.pyx) needs no line here: what is said of Mode
 from __future__ import annotations
 
 import functools
-from itertools import accumulate
 
 from ..errors import VocabularyError
 from ..native.checksum import digest
@@ -15,7 +14,6 @@ from .listed import pack_listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from .packed import PackedVocabulary
@@ -61,10 +59,6 @@ class Model:
         VocabularyError: a byte is no token."""
         return pack_listed(packed.to_dict())
 
-    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
-        """Where in a piece its tokens begin, where the core does not say. sizes: bytes of each of them."""
-        return list(accumulate(sizes[:-1], initial=0))
-
 
 class _Merging(Model):
     title = "merging"
@@ -92,10 +86,6 @@ class _Symbols(_Merging):
         raise VocabularyError(
             "not every byte is a token of this vocabulary, or tokens at the ends of words are other ones"
         )
-
-    def starts(self, ids: Sequence[int], sizes: Sequence[int], own: bytes | None, piece: bytes) -> list[int]:
-        found: list[int] = self.rest(own).starts(ids, sizes, piece)
-        return found
 
 
 @functools.lru_cache(maxsize=8)

@@ -8,9 +8,7 @@ ones than inside, and in front of a byte that has a token of its own. Here token
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -76,54 +74,6 @@ class Rule:
         sizes = len(pages), len(self.prefix), len(self.suffix)
         head = np.array([*(self.unknown or _NONE), flags, *sizes], np.uint32).tobytes()
         return head + _bits(self.of_bytes) + tables + b"".join(pages) + self.prefix + self.suffix
-
-    def units(self, piece: bytes) -> list[tuple[int, int]]:
-        """(bytes of a symbol as the core writes it, 0 for the unknown token; bytes of the text that it stands for, of a
-        byte those of its letter)."""
-        units = [bytes([byte]) for byte in piece] if self.by_bytes else [c.encode() for c in piece.decode()]
-        sizes = _letter_sizes(piece) if self.by_bytes else [*map(len, units)]
-        found: list[tuple[int, int]] = []
-        waiting: int | None = None  # text of an unknown token
-        for i, (unit, size) in enumerate(zip(units, sizes)):
-            place = _AT_END * (self.has_endings and i == len(units) - 1) + _AT_BEGINNING * (
-                self.has_beginnings and not i
-            )
-            is_symbol = (unit[0] if self.by_bytes else ord(unit.decode())) in self.symbols[place]
-            has_bytes = not is_symbol and bool(self.of_bytes) and set(self.of_bytes).issuperset(unit)
-            if waiting is not None and (is_symbol or not (has_bytes or self.joins)):
-                found.append((0, waiting))
-                waiting = None
-            if is_symbol:
-                found.append((len(unit) + place.bit_count(), size))
-            elif has_bytes:
-                found += [(2, 1)] * len(unit)
-            elif self.unknown is not None:
-                waiting = (waiting or 0) + size
-        return found if waiting is None else [*found, (0, waiting)]
-
-    def starts(self, ids: Sequence[int], sizes: Sequence[int], piece: bytes) -> list[int]:
-        """Where the tokens of a piece begin: behind the text that those in front stand for, so that what is left out of
-        a piece moves those behind it, as in the reference."""
-        if len(ids) < 2:  # also a whole piece that is a token whatever it is made of
-            return [0] * len(ids)
-        units = iter(self.units(piece))
-        starts, at = [], 0
-        for size in sizes:
-            starts.append(at)
-            made, text = next(units)
-            at += text
-            while made and made < size:
-                more, text = next(units)
-                made, at = made + more, at + text
-        if not self.by_bytes:
-            return starts
-        ends = [*accumulate(_letter_sizes(piece))]
-        return [bisect_right(ends, start) for start in starts]
-
-
-def _letter_sizes(piece: bytes) -> list[int]:
-    """Bytes of the letters that stand for bytes, in UTF-8."""
-    return [1 if 0x21 <= byte <= 0x7E else 2 for byte in piece]
 
 
 def rule_of(own: bytes) -> Rule:

@@ -1,6 +1,6 @@
 """Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see _batch.py."""
 
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
@@ -13,14 +13,16 @@ from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
 from .call_pool cimport together
-from .interrupt cimport Scope, begin, finish
+from .interrupt cimport Scope, begin, end, finish
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
 from .memory cimport Bytes, Items, bytes_in
+from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
 from .texts cimport Texts
 from .text cimport is_still
 from .matcher cimport Matcher
+from .vocab cimport Vocab
 
 from ..errors import at_row, changed_text_error
 
@@ -205,53 +207,63 @@ def certain_part(Coder coder not None, ids not None: _Ids, text not None: _Data)
     return (count, n) if known else None
 
 
-# ---- where names lie ----
+# ---- where tokens lie ----
 
-cdef struct parts_found:
-    const uint8_t *text
-    st_bytes *out  # int64: where a part begins, its end or -1, an id or -1
-
-
-cdef st_status put_part(parts_found *found, int64_t start, int64_t end, int64_t token) noexcept nogil:
-    cdef int64_t[3] part
-    part[0], part[1], part[2] = start, end, token
-    return st_bytes_append(found.out, <const uint8_t *>part, sizeof(part))
+cdef class Tracer:
+    """What a trace asks for while it runs. It keeps what Python raises then."""
+    cdef dict names
+    cdef object lengths, coder, error
+    cdef bytes name  # that was asked for last
 
 
-cdef st_status part_text(void *context, const uint8_t *text, size_t n) noexcept nogil:
-    cdef parts_found *found = <parts_found *>context
-    return put_part(found, text - found.text, text - found.text + <int64_t>n, -1)
+cdef st_span name_of(void *context, uint32_t token) noexcept with gil:
+    cdef Tracer tracer = <Tracer>context
+    tracer.name = tracer.names.get(token) or bytes(int(tracer.lengths[token]))
+    return st_span(<const uint8_t *>PyBytes_AS_STRING(tracer.name), <size_t>len(tracer.name))
 
 
-cdef st_status part_end(void *context) noexcept nogil:
-    return ST_OK
+cdef st_status pieces_of(void *context, const uint8_t *text, size_t n, st_bytes *spans) noexcept with gil:
+    cdef Tracer tracer = <Tracer>context
+    cdef Items found
+    try:
+        found = bytes_in(tracer.coder.piece_spans(PyBytes_FromStringAndSize(<const char *>text, <Py_ssize_t>n)))
+    except BaseException as error:
+        tracer.error = error
+        return ST_NO_MEMORY
+    return st_bytes_append(spans, found.data, <size_t>found.n)
 
 
-cdef st_status part_name(void *context, uint32_t token, const uint8_t *text) noexcept nogil:
-    cdef parts_found *found = <parts_found *>context
-    return put_part(found, text - found.text, -1, token)
-
-
-def parts(Matcher names not None, bytes text not None) -> list[tuple[int, int, int | None]]:
-    """(start, end, id) of the names in UTF-8, each with the white space that it takes in front of it, and of the texts between,
-    whose id is None; of a name the end is where the next part begins. Late names are not sought."""
-    cdef parts_found found
-    cdef st_cutter cutter
-    cdef st_cutter_sink sink
+def trace(
+    Vocab vocab not None, Normalizer normalizer, coder, bytes data not None, Matcher allowed, dict names not None: dict[int, bytes],
+    lengths: Any,
+) -> tuple[bytes, bytes]:
+    """(the text of the pieces and names, for each byte of it its place in `data`, as a size_t); for a model that does not keep bytes
+    nothing, and where each token begins. data: valid UTF-8. coder: a Coder, or a PatternCoder. names: those of ids that have
+    several; of the others `lengths` has the bytes, and they are zeros."""
+    cdef st_tracing t
     cdef Scope scope
     cdef st_status status
-    cdef size_t n = len(text)
-    cdef Bytes made = Bytes.__new__(Bytes)
-    memset(&cutter, 0, sizeof(cutter))
-    cutter.names = names.special
-    found.text, found.out = <const uint8_t *>PyBytes_AS_STRING(text), &made.own
-    sink.text, sink.end, sink.name, sink.context = part_text, part_end, part_name, &found
+    cdef Tracer tracer = Tracer()
+    cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef size_t n = <size_t>len(data)
+    tracer.names, tracer.lengths, tracer.coder = names, lengths, coder
+    memset(&t, 0, sizeof(t))
+    t.vocab, t.context, t.name_of = vocab.vocab, <void *>tracer, name_of
+    t.names = allowed.special if allowed is not None else NULL
+    t.normalizer = &normalizer.normalizer if normalizer is not None else NULL
+    if isinstance(coder, Coder):
+        t.pattern = (<Coder>coder).options.pattern
+    else:
+        t.pieces = pieces_of
     begin(&scope, NULL)
     with nogil:
-        status = st_cutter_feed(&cutter, found.text, n, 1, &sink)
-    st_cutter_free(&cutter)
-    finish(&scope, status)
-    numbers = memoryview(bytes(made)).cast("q")
-    starts = [*numbers[0::3].tolist(), n]
-    return [(start, behind if token >= 0 else end, token if token >= 0 else None)
-            for start, end, token, behind in zip(starts, numbers[1::3].tolist(), numbers[2::3].tolist(), starts[1:])]
+        status = st_trace(&t, text, n)
+    try:
+        if tracer.error is not None:
+            end(&scope)
+            raise tracer.error
+        finish(&scope, status)
+        return (PyBytes_FromStringAndSize(<const char *>t.made.data, <Py_ssize_t>t.made.size),
+                PyBytes_FromStringAndSize(<const char *>t.places.data, <Py_ssize_t>t.places.size))
+    finally:
+        st_tracing_free(&t)

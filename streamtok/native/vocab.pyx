@@ -329,22 +329,6 @@ cdef class Vocab:
             st_workspace_return(self.vocab, workspace)
             st_ids_free(&out)
 
-    def token_starts(self, bytes piece not None) -> list[int] | None:
-        """Where in a piece the bytes begin that each of its ids stands for, in a list; None where the model keeps its bytes, so that
-        the sizes of the tokens tell."""
-        cdef st_ids out
-        cdef st_status status
-        if self.vocab.model.starts == NULL:
-            return None
-        memset(&out, 0, sizeof(out))
-        try:
-            status = self.vocab.model.starts(self.vocab, <const uint8_t *>PyBytes_AS_STRING(piece), len(piece), &out)
-            if status:
-                raise MemoryError
-            return [out.data[i] for i in range(out.size)]
-        finally:
-            st_ids_free(&out)
-
     def token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError if it is unknown."""
         cdef size_t n = 0

@@ -80,6 +80,9 @@ cdef extern from "base/utf8.h" nogil:
 
 
 cdef extern from "base/reader.h" nogil:
+    ctypedef struct st_span:
+        const uint8_t *bytes
+        size_t n
     ctypedef struct st_reader:
         const uint8_t *at
         const uint8_t *end

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from .base cimport st_bytes, st_ids, st_status
+from .base cimport st_bytes, st_ids, st_span, st_status
 from .text cimport st_text_error, st_text_stage
 from .normal cimport st_normalizer
 from .split cimport st_pattern
@@ -46,3 +46,17 @@ cdef extern from "stream/prepared.h" nogil:
 cdef extern from "stream/saved_state.h" nogil:
     st_status st_encoder_save(const st_encoder *encoder, st_bytes *out)
     st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n)
+
+
+cdef extern from "stream/trace.h" nogil:
+    ctypedef struct st_tracing:
+        st_vocab *vocab
+        st_pattern pattern
+        const st_normalizer *normalizer
+        const st_special *names
+        st_span (*name_of)(void *context, uint32_t id) noexcept
+        st_status (*pieces)(void *context, const uint8_t *text, size_t n, st_bytes *spans) noexcept
+        void *context
+        st_bytes made, places
+    st_status st_trace(st_tracing *t, const uint8_t *text, size_t n)
+    void st_tracing_free(st_tracing *t)
