@@ -427,8 +427,8 @@ class Encoding:
     completions = methods.completions
     encode_chat = chats.encode_chat
     render_chat = chats.render_chat
-    chat_template, _chat_kept = property(chats.chat_template_of), property(chats.kept)
-    _chat_files = lazy(chats.made_chat_files)
+    chat_template = property(chats.chat_template_of)
+    _chat_kept, _chat_files = property(chats.kept), lazy(chats.made_chat_files)
 
     _token_lengths = lazy(facts.token_lengths)
     _token_table = lazy(methods.made_token_table)

@@ -1,7 +1,7 @@
 """Hooks of the documentation site (mkdocs.yml): pages that lie outside docs/, and links that work in both places.
 
 A link in docs/, README.md and the other documents is written as it works in the repository. Here it is turned into the
-page of the site that shows the same file.
+page of the site that shows the same file. A file that is no page, as those of `exclude_docs`, is named by its path.
 """
 
 from __future__ import annotations
@@ -21,26 +21,23 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
-    "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples/index.md",
 }
 RECIPES = {f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))}
-PICTURES = {path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks" / "results").glob("*.svg")}
 
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.M | re.S)
-_LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)#\s]+)(#[^)\s]*)?(?=\))")
+_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 _CODE = re.compile(r"(`+)(.+?)\1")
 
 
-def site_uri(path: str) -> str | None:
+def site_uri(path: str, config: Any) -> str | None:
     """The place on the site of a file of the repository, both relative and with slashes; None where it has none."""
     if path in PAGES or path in RECIPES:
         return (PAGES | RECIPES)[path]
-    if path in PICTURES:
-        return path
-    return path.removeprefix("docs/") if path.startswith("docs/") and (ROOT / path).is_file() else None
+    uri = path.removeprefix("docs/")
+    shown = uri != path and (ROOT / path).is_file() and not config.exclude_docs.match_file(uri)
+    return uri if shown else None
 
 
 def repository_path(uri: str) -> str:
@@ -79,16 +76,14 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, uri, content=(ROOT / path).read_text(encoding="utf-8")))
     for path, uri in RECIPES.items():
         files.append(File.generated(config, uri, content=recipe_page(path)))
-    for path in PICTURES:
-        files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     return files
 
 
 def on_config(config: Any) -> Any:
-    """Adds each recipe to the navigation."""
-    for part in config.nav:
-        if "Recipes" in part:
-            part["Recipes"] = [PAGES["examples/README.md"], *RECIPES.values()]
+    """Adds the version to the name of the site."""
+    from streamtok import __version__
+
+    config.site_name = f"streamtok {__version__}"
     return config
 
 
@@ -98,20 +93,23 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         markdown = markdown.replace("<!-- commands -->", commands())
     pieces, end = [], 0
     for block in _CODE_BLOCK.finditer(markdown):
-        pieces += [_for_site(markdown[end : block.start()], page.file.src_uri), block[0]]
+        pieces += [_for_site(markdown[end : block.start()], page.file.src_uri, config), block[0]]
         end = block.end()
-    return "".join([*pieces, _for_site(markdown[end:], page.file.src_uri)])
+    return "".join([*pieces, _for_site(markdown[end:], page.file.src_uri, config)])
 
 
-def _for_site(text: str, uri: str) -> str:
+def _for_site(text: str, uri: str, config: Any) -> str:
     here = posixpath.dirname(repository_path(uri))
 
     def link(found: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join(here, found[1]))
-        target = site_uri(path)
+        mark, words, name, anchor = found.groups("")
+        path = posixpath.normpath(posixpath.join(here, name))
+        target = site_uri(path, config)
+        if target is None and (mark or not (ROOT / path).exists()):
+            raise PluginError(f"{repository_path(uri)} links to {path}, which is not there, or no page of the site")
         if target is None:
-            raise PluginError(f"{repository_path(uri)} links to {path}, which is no page of the site")
-        return posixpath.relpath(target, posixpath.dirname(uri) or ".") + (found[2] or "")
+            return f"`{path}`" if words.strip("`").endswith(name) else f"{words} (`{path}`)"
+        return f"{mark}[{words}]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{anchor})"
 
     # `a \| b` in a table: GitHub needs the backslash and leaves it out; here it would be shown.
     rows = [

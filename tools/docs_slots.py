@@ -1,5 +1,5 @@
-"""A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too, and
-methods that a class has by a name, as `encode = texts.encode`."""
+"""A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too, methods
+that a class has by a name, as `encode = texts.encode`, and examples (`>>> `) as blocks of code."""
 
 from __future__ import annotations
 
@@ -24,17 +24,22 @@ class SlotDocs(griffe.Extension):
                         self._document(cls, name, griffe.Docstring(_dedented(text), lineno=statement.lineno))
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """Puts the function in the place of each such name."""
+        """Puts the function in the place of each such name, gives a property (`property(texts.name)`) the text of its
+        function, and puts fences around examples."""
         for module in [pkg, *(each for each in pkg.modules.values() if not each.is_alias)]:
             for cls in (each for each in module.classes.values() if not each.is_alias):
                 for name, member in list(cls.members.items()):
-                    parts = str(member.value).split(".") if member.is_attribute and not member.is_alias else []
+                    value = str(member.value) if member.is_attribute and not member.is_alias else ""
+                    parts = value.removeprefix("property(").removesuffix(")").split(".")
                     if len(parts) == 2 and parts[0] in module.members:
                         found = pkg.modules_collection[f"{module.resolve(parts[0])}.{parts[1]}"]
-                        if found.is_function:
+                        if value.startswith("property("):
+                            member.docstring, member.value = found.docstring, None
+                        elif found.is_function:
                             method = copy.copy(found)
                             method.name, method.lineno, method.endlineno = name, member.lineno, member.endlineno
                             cls.set_member(name, method)
+        _fence(pkg)
 
     @staticmethod
     def _document(cls: griffe.Class, name: str, text: griffe.Docstring) -> None:
@@ -53,3 +58,28 @@ def _dedented(text: str) -> str:
     lines = rest.split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join([first, *(line[margin:] for line in lines)]).strip()
+
+
+def _fence(item: griffe.Object) -> None:
+    """Makes blocks of code of the examples in the docstrings of an object and of all that is in it."""
+    if item.docstring:
+        item.docstring.value = _fenced(item.docstring.value)
+    for member in item.members.values():
+        if not member.is_alias:
+            _fence(member)
+
+
+def _fenced(text: str) -> str:
+    """An example goes from a line that begins with `>>> ` to the next empty line."""
+    lines, inside = list[str](), False
+    for line in text.split("\n"):
+        begins = line.lstrip().startswith(">>> ") and not inside
+        if begins:
+            margin = line[: len(line) - len(line.lstrip())]
+            lines += ["", f"{margin}```pycon"]
+            inside = True
+        elif inside and not line.strip():
+            lines.append(f"{margin}```")
+            inside = False
+        lines.append(line)
+    return "\n".join([*lines, f"{margin}```"] if inside else lines)

@@ -53,6 +53,7 @@ ASKS = {
     "import ray": "ray",
     "streamtok.ray": "ray",
     "transformers": "transformers",
+    "import sentencepiece": "sentencepiece",
     "langchain": "langchain_text_splitters",
     "llama_index": "llama_index",
     "llguidance": "llguidance",
@@ -109,6 +110,14 @@ def prepare(folder: pathlib.Path) -> None:
         import pyarrow.parquet
 
         pyarrow.parquet.write_table(pyarrow.table({"text": ["one", "two"]}), folder / "data.parquet")
+    if importlib.util.find_spec("sentencepiece"):
+        import sentencepiece
+
+        lines = [f"hello world, this is line {line}" for line in range(99)]
+        with open(folder / "spiece.model", "wb") as out:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines), model_writer=out, vocab_size=60, hard_vocab_limit=False, minloglevel=2
+            )
     (folder / "spec.toml").write_text(SPEC)
     (folder / "rwkv_vocab_v20230424.txt").write_text("".join(f"{i + 1} {bytes([i])!r} 1\n" for i in range(256)))
 
