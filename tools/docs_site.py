@@ -28,6 +28,7 @@ RECIPES = {f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorte
 
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.M | re.S)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
+_ENTRY = re.compile(r"^::: [\w.]+$(?!\n    options)", re.M)
 _CODE = re.compile(r"(`+)(.+?)\1")
 
 
@@ -91,11 +92,19 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Rewrites links to pages of the site, and tables for its dialect of Markdown."""
     if "<!-- commands -->" in markdown:
         markdown = markdown.replace("<!-- commands -->", commands())
+    if page.file.src_uri == "reference/encoding.md":
+        markdown = _entries(markdown)
     pieces, end = [], 0
     for block in _CODE_BLOCK.finditer(markdown):
         pieces += [_for_site(markdown[end : block.start()], page.file.src_uri, config), block[0]]
         end = block.end()
     return "".join([*pieces, _for_site(markdown[end:], page.file.src_uri, config)])
+
+
+def _entries(markdown: str) -> str:
+    """The entries of the class, each under its job and by its last name."""
+    options = "\n    options: {heading_level: 3, show_root_full_path: false}"
+    return _ENTRY.sub(lambda found: found[0] + options, markdown)
 
 
 def _for_site(text: str, uri: str, config: Any) -> str:

@@ -1,4 +1,6 @@
-"""What README.md and docs/ show runs as it stands there, in a folder that has the files it names."""
+"""What README.md and docs/ show runs as it stands there, in a folder that has the files it names.
+
+Blocks that need a GPU, or a file that never ends, begin with "``` python", with a blank, and are left out."""
 
 from __future__ import annotations
 
@@ -34,6 +36,12 @@ frame = polars.DataFrame({"text": texts})
     "docs/formats.md": 'enc.encode_file("corpus.txt", "corpus.parquet")',
     "docs/longest_match.md": "tokens = {bytes([byte]): byte + 1 for byte in range(256)}",
     "docs/models.md": 'Encoding.from_file("tokenizer.json").compile("model.stm")',
+    "docs/training.md": """
+import numpy
+from streamtok.train import train
+enc, other = train("corpus/*.txt", 400), train("other.txt", 300)
+old_embedding = numpy.zeros((400, 2))
+""",
     "docs/serving.md": """
 from streamtok.serving import MicroBatcher
 new_message, start, end, tenant = " Old.", 0, 3, "a"
@@ -45,7 +53,17 @@ choose = lambda context, allowed: int(allowed[0])
 }
 COMMANDS = {"docs/vectors.md": "streamtok vectors -e models/qwen3 -o other.json\n"}
 SPEC = 'sources = ["corpus/*.txt"]\noutput = "tokens"\nencoding = "r50k_base"\n'
-SMALLER = {"32_000": "400", "32k": "400", "*.jsonl.zst": "*.txt", ".txt.zst": ".txt", "workers=8": "workers=2"}
+SMALLER = {
+    "32_000": "400",
+    "32k": "400",
+    "24_000": "380",
+    "24k": "380",
+    "8_000": "50",
+    "8k": "50",
+    "*.jsonl.zst": "*.txt",
+    ".txt.zst": ".txt",
+    "workers=8": "workers=2",
+}
 
 # Packages that whole pages, or single blocks, ask for.
 ASKS = {
@@ -102,10 +120,16 @@ def prepare(folder: pathlib.Path) -> None:
         settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<|end|>", "chat_template": template}
         (folder / name / "tokenizer_config.json").write_text(json.dumps(settings))
     model.save(str(folder / "tokenizer.json"))
-    (folder / "corpus").mkdir()
+    for name in ("corpus", "de", "sw", "new", "mine"):
+        (folder / name).mkdir()
     english = "".join(f"{line} is one of the lines of this text, number {line * line}.\n" for line in range(20_000))
-    for name in ("corpus/a.txt", "corpus/b.txt", "corpus.txt", "held-out.txt", "other.txt", "notes.md", "README.md"):
-        (folder / name).write_text(english if name.startswith("corpus") else english[:20_000])
+    for name in ("corpus/a.txt", "corpus/b.txt", "corpus.txt"):
+        (folder / name).write_text(english)
+    others = (
+        "held-out.txt other.txt notes.md README.md new/a.txt mine/a.txt de/a.txt sw/a.txt sw/b.txt sw.txt dev.de dev.sw"
+    )
+    for name in others.split():
+        (folder / name).write_text(english[:20_000])
     if importlib.util.find_spec("pyarrow"):
         import pyarrow.parquet
 
