@@ -1,10 +1,12 @@
 """A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too, methods
-that a class has by a name, as `encode = texts.encode`, and examples (`>>> `) as blocks of code."""
+that a class has by a name, as `encode = texts.encode`, examples (`>>> `) as blocks of code, and several arguments with
+one text."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from typing import Any
 
 import griffe
@@ -60,10 +62,18 @@ def _dedented(text: str) -> str:
     return "\n".join([first, *(line[margin:] for line in lines)]).strip()
 
 
+# Several arguments, or exceptions, with one text: `key, errors: as for train()`.
+_SEVERAL = re.compile(r"^ {4}(\w+(?:,\s+\w+)+): (.+(?:\n {5,}.+)*)", re.M)
+
+
+def _one_each(found: re.Match[str]) -> str:
+    return "\n".join(f"    {name}: {found[2]}" for name in re.split(r",\s+", found[1]))
+
+
 def _fence(item: griffe.Object) -> None:
     """Makes blocks of code of the examples in the docstrings of an object and of all that is in it."""
     if item.docstring:
-        item.docstring.value = _fenced(item.docstring.value)
+        item.docstring.value = _SEVERAL.sub(_one_each, _fenced(item.docstring.value))
     for member in item.members.values():
         if not member.is_alias:
             _fence(member)
