@@ -1,10 +1,12 @@
-"""Draws docs/rooms.svg: the folders of csrc/ and streamtok/, and an arrow from each to those that it uses.
+"""Draws the folders of csrc/ (docs/rooms.svg) and of streamtok/ (docs/rooms_python.svg), with an arrow from each to
+those that it uses.
 
-    python tools/draw_rooms.py             writes the picture
-    python tools/draw_rooms.py --check     fails if the code has other arrows than the picture
+    python tools/draw_rooms.py             writes the pictures
+    python tools/draw_rooms.py --check     fails if the code has other arrows than the pictures
 
 The arrows are the code's own includes, cimports and imports. An arrow that others imply is not drawn, nor are those to
-`base` and to the modules in streamtok/ itself, which nearly every room has. The picture lists all of them in a comment.
+`base` and to the modules in streamtok/ itself, which nearly every room has, nor those from streamtok/ to csrc/. The
+pictures list all of them in a comment.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "docs" / "rooms.svg"
+PICTURES = {"csrc": ROOT / "docs" / "rooms.svg", "streamtok": ROOT / "docs" / "rooms_python.svg"}
 
 # What lives in a room, in few words; docs/design.md says more.
 CAPTIONS = {
@@ -48,15 +50,16 @@ CAPTIONS = {
     "image": "all tables as one",
     "lookup": "pieces to ids",
     "models": "what the models are",
-    "tiers": "what a processor does",
+    "tiers": "for each processor",
     "stream": "feed, state",
     "threads": "cut texts, jobs",
     "compiled": "a model as one file",
     "api": "the C library",
+    "csrc": "the core in C, of which native, train and gpu use rooms",
     "streamtok": "Encoding, streams, registry, errors",
     "streamtok/native": "Cython",
     "streamtok/disk": "files that last",
-    "streamtok/bundled": "tables that are shipped",
+    "streamtok/bundled": "shipped tables",
     "streamtok/patterns": "patterns of one's own",
     "streamtok/serving": "what servers ask",
     "streamtok/chat": "conversations",
@@ -75,8 +78,9 @@ CAPTIONS = {
     "streamtok/integrations": "in other libraries",
 }
 
-# Nearly every room uses these: arrows to them would hide the others.
+# Nearly every room uses these: arrows to them would hide the others. They are bars below and above a picture.
 EVERYWHERE = ("base", "streamtok")
+BARS = {"csrc": ("", "base"), "streamtok": ("streamtok", "csrc")}
 
 Arrows = set[tuple[str, str]]
 
@@ -170,6 +174,17 @@ def levels(edges: Arrows) -> dict[str, int]:
     return known
 
 
+def rows(edges: Arrows) -> dict[str, int]:
+    """Room -> its row, above those of all that it uses, with at most MOST rooms in a row."""
+    below, level, found = uses(edges), levels(edges), dict[str, int]()
+    for room in sorted(below, key=lambda room: (level[room], room)):
+        row = 1 + max((found[other] for other in below[room]), default=-1)
+        while list(found.values()).count(row) >= MOST:
+            row += 1
+        found[room] = row
+    return found
+
+
 def not_implied(edges: Arrows) -> Arrows:
     """The arrows that no path over other rooms implies."""
     below = uses(edges)
@@ -182,11 +197,13 @@ def not_implied(edges: Arrows) -> Arrows:
 
 # ==== The picture ====
 
-WIDTH, HEIGHT = 136, 40  # of a box
-GAP, STEP = 36, 84  # between boxes, and from row to row
-LANE = 18  # kept free for an arrow that passes a row
+WIDTH, HEIGHT = 128, 40  # of a box
+GAP, STEP = 12, 78  # between boxes, and from row to row
+LANE = 9  # kept free for an arrow that passes a row
+MOST = 6  # boxes in a row, so that a picture is as wide as a page
 MARGIN = 16
 ORDERING, SETTLING = 40, 20  # how often all rows move: more changes nothing
+NARROWER = 0.7  # all places at the end, as far as boxes have room
 
 # Colours that show on white and on black.
 INK = "#737a82"
@@ -250,6 +267,8 @@ def placed(lines: list[list[Spot]], level: dict[str, int]) -> dict[Spot, float]:
             if turn < ORDERING:
                 row.sort(key=wished.__getitem__)
             at.update(spread(row, wished))
+    for row in rows:
+        at.update(spread(row, {spot: at[spot] * NARROWER for spot in row}))
     return at
 
 
@@ -263,10 +282,10 @@ def box(x: float, y: float, width: float, room: str) -> str:
     """A room, its middle at (x, y)."""
     kind = room.split("/")[0]
     colour = COLOURS.get(kind, COLOURS["csrc"])
-    name = room if kind == "streamtok" else f"csrc/{room}"
+    name = room.removeprefix("streamtok/")
     frame = f'<rect x="{x - width / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{width:.0f}" height="{HEIGHT}" rx="5"'
     look = f'fill="{colour}" fill-opacity="0.12" stroke="{colour}"'
-    lines = [text(x, y - 3, name, 12, colour), text(x, y + 12, CAPTIONS[room], 11, INK)]
+    lines = [text(x, y - 3, name, 14, colour), text(x, y + 12, CAPTIONS[room], 11, INK)]
     return "\n".join([f"{frame} {look}/>", *lines])
 
 
@@ -286,18 +305,25 @@ def comment(edges: Arrows) -> str:
     return "<!-- arrows\n" + "\n".join(lines) + "\n-->"
 
 
-def picture(edges: Arrows) -> str:
-    missing = rooms(edges) - CAPTIONS.keys()
+def side(edges: Arrows, name: str) -> Arrows:
+    """The arrows of the rooms of csrc/, or of those of streamtok/."""
+    return {(a, b) for a, b in edges if (a.split("/")[0] == "streamtok") == (name == "streamtok")}
+
+
+def picture(everything: Arrows, name: str) -> str:
+    missing = rooms(everything) - CAPTIONS.keys()
     if missing:
         raise ValueError(f"CAPTIONS says nothing of {', '.join(sorted(missing))}")
-    drawn = {(a, b) for a, b in edges if not {a, b} & set(EVERYWHERE)}
-    alone = rooms(edges) - rooms(drawn) - set(EVERYWHERE)
-    level = levels(drawn) | dict.fromkeys(alone, 0)
+    edges = side(everything, name)
+    inside = {a for a, _ in edges} | ({b for _, b in edges} if name == "csrc" else set())
+    drawn = {(a, b) for a, b in edges if not {a, b} & set(EVERYWHERE) and b in inside}
+    alone = inside - rooms(drawn) - set(EVERYWHERE)
+    level = rows(drawn) | dict.fromkeys(alone, 0)
     lines = chains(not_implied(drawn), level)
     at = placed(lines, level)
     left = min(x - half(spot) for spot, x in at.items()) - MARGIN
     width = max(x + half(spot) for spot, x in at.items()) + MARGIN - left
-    top = max(level.values()) + 1  # the row of the modules in streamtok/ itself
+    top = max(level.values()) + bool(BARS[name][0])  # the row of the modules in streamtok/ itself
 
     def y(row: float) -> float:
         return MARGIN + HEIGHT / 2 + (top - row) * STEP
@@ -305,7 +331,8 @@ def picture(edges: Arrows) -> str:
     def ends(spot: Spot, row: int, first: bool, last: bool) -> tuple[float, float]:
         return at[spot] - left, y(row) + (HEIGHT / 2 if first else -HEIGHT / 2 - 5 if last else 0)
 
-    body = [box(width / 2, y(top), width - 2 * MARGIN, "streamtok"), box(width / 2, y(-1), width - 2 * MARGIN, "base")]
+    bars = zip((top, -1), BARS[name])
+    body = [box(width / 2, y(row), width - 2 * MARGIN, room) for row, room in bars if room]
     body += [box(at[room] - left, y(row), WIDTH, room) for room, row in level.items()]
     for line in lines:
         spots = [(spot, level[spot] if isinstance(spot, str) else spot[2]) for spot in line]
@@ -317,13 +344,15 @@ def picture(edges: Arrows) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Draw docs/rooms.svg from the code's includes and imports.")
+    parser = argparse.ArgumentParser(description="Draw docs/rooms*.svg from the code's includes and imports.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the arrows have changed")
-    if not parser.parse_args().check:
-        PICTURE.write_text(picture(arrows()), encoding="utf-8")
-    elif comment(arrows()) not in PICTURE.read_text(encoding="utf-8"):
-        print("the code has other arrows than docs/rooms.svg: run tools/draw_rooms.py", file=sys.stderr)
-        return 1
+    check, edges = parser.parse_args().check, arrows()
+    for name, path in PICTURES.items():
+        if not check:
+            path.write_text(picture(edges, name), encoding="utf-8")
+        elif comment(side(edges, name)) not in path.read_text(encoding="utf-8"):
+            print(f"the code has other arrows than {path.name}: run tools/draw_rooms.py", file=sys.stderr)
+            return 1
     return 0
 
 
