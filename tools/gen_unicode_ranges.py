@@ -25,7 +25,7 @@ TARGET = pathlib.Path(__file__).resolve().parent.parent / "streamtok" / "pattern
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn".split()
 PROPERTIES = """Arabic Armenian Bengali Bopomofo Common Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi
 Han Hangul Hebrew Hiragana Inherited Kannada Katakana Khmer Lao Latin Malayalam Mongolian Myanmar Sinhala Tamil Telugu
-Thai Tibetan Alphabetic Emoji Lowercase Uppercase""".split()
+Thai Tibetan Alphabetic Emoji Extended_Pictographic Lowercase Uppercase""".split()
 SURROGATES = range(0xD800, 0xE000)
 EVERY = "".join(chr(c) for c in range(0x110000) if c not in SURROGATES)
 
@@ -172,7 +172,8 @@ def properties() -> str:
         for low, high in ranges(matched(rf"\p{{{name}}}")):
             out += varint(low - start) + varint(high + 1 - low)
             start = high + 1
-        lines.append(f'    "{name.lower()}": "{base64.b85encode(zlib.compress(bytes(out), 9)).decode()}",\n')
+        key, packed = name.lower().replace("_", ""), base64.b85encode(zlib.compress(bytes(out), 9)).decode()
+        lines.append(f'    "{key}": "{packed}",\n')
     return "PROPERTIES = {\n" + "".join(lines) + "}\n"
 
 

@@ -126,8 +126,8 @@ static st_status end_piece(st_flow *flow, size_t step, size_t n, int dropped)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
-    const st_part piece = st_part_of(st_step_held(flow, step), 0, n);
-    const size_t source = n ? st_source_at(piece, n - 1) : 1;
+    const st_part held = st_step_held(flow, step), piece = st_part_of(held, 0, n);
+    const size_t source = n ? st_source_at(piece, n - 1) : held.n ? st_source_at(held, 0) : 1; /* what is behind may be of the first one */
     const int is_first = !state->matched;
     state->start += n;
     state->matched = state->looked = 0;

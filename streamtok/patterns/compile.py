@@ -10,20 +10,27 @@ from .compiled import CompiledPattern, NotCompilable
 from .levels import Joins, Machine, build, joins
 from .pack import pack
 from .partition import Partition, partition
-from .read import Node, Reader, Set
+from .read import Look, Node, Reader, Set
 from .read_oniguruma import OnigurumaReader
-from .threads import Budget, Lists
+from .threads import GAP, MATCH, Budget, Lists
 from .tree import nullable, walk
 
 MOST_CHARACTERS = 20_000
 """Of a pattern; those of models have a few hundred."""
 
 
-def machine_of(tree: Node, classes: Partition, joined: Joins, budget: Budget) -> Machine:
-    """The machine of a tree whose sets `classes` tells apart. Raises NotCompilable."""
-    if nullable(tree):
+def machine_of(tree: Node, classes: Partition, joined: Joins, budget: Budget, empties: bool = False) -> Machine:
+    """The machine of a tree whose sets `classes` tells apart. empties: matches of the empty text are matches, as to a
+    Split of Hugging Face: each character that no other match holds is a piece by itself. Raises NotCompilable."""
+    if not nullable(tree):
+        return build(Lists(tree, classes, budget), joined, budget)
+    if not empties or any(isinstance(node, Look) for node in walk(tree)):  # at some places it may not match
         raise NotCompilable("it can match the empty text")
-    return build(Lists(tree, classes, budget), joined, budget)
+    if joined == joins("Isolated"):
+        return build(Lists(tree, classes, budget, MATCH), joined, budget)
+    if joined == joins("Removed"):
+        return build(Lists(tree, classes, budget, GAP), joined._replace(joined=((False,) * 2,) * 2), budget)
+    raise NotCompilable("it can match the empty text, and its behavior is neither Isolated nor Removed, or inverted")
 
 
 def sets_of(tree: Node) -> list[tuple[tuple[int, int], ...]]:

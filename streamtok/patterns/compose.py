@@ -124,7 +124,7 @@ def _stage(stage: Stage, budget: Budget) -> tuple[Node, Joins] | None:
 
 def _machine(tree: Node, joined: Joins, budget: Budget) -> tuple[Machine, Partition]:
     classes = partition(sets_of(tree))
-    return merge_classes(smallest(machine_of(tree, classes, joined, budget)), classes)
+    return merge_classes(smallest(machine_of(tree, classes, joined, budget, True)), classes)
 
 
 def _common(one: Partition, two: Partition) -> tuple[list[tuple[int, int]], Partition]:

@@ -236,14 +236,18 @@ class Lists:
     lies behind (class 0: of the beginning of the text).
     """
 
-    def __init__(self, tree: Node, classes: Partition, budget: Budget) -> None:
+    def __init__(self, tree: Node, classes: Partition, budget: Budget, single: int | None = None) -> None:
+        """single: where the pattern matches the empty text, the next character is a piece of this kind; None: it never
+        does."""
         self.classes = classes.classes
         self.budget = budget
+        self._every = classes.masks[EVERYTHING]
         build = _Build(classes)
         self.all = build.all
         # Without the alternative of one character that nothing matched, the search would go on behind it; see GAP.
         gap = build.node(_CHAR, classes.masks[EVERYTHING], build.node(_MATCH, GAP))
         start = build.node(_SPLIT, 0, build.build(tree, build.node(_MATCH, MATCH), True), gap)
+        self._start, self._single = start, build.node(_MATCH, single or 0)
         self.nodes = build.nodes
         behinds = [mask for what, mask, _ in self.nodes if what == _BEHIND]
         signs: dict[tuple[int, ...], int] = {}
@@ -323,6 +327,10 @@ class Lists:
                 todo += [(one, mask) for one in reversed(after)]
             elif what == _AHEAD:
                 todo.append((after[0], mask & value))
+            elif what == _MATCH and starts == (self._start,):
+                free = mask & self._every & ~have.get(self._single, 0)
+                out += [(free, self._single)] * bool(free)
+                alive &= ~mask
             elif what == _MATCH:
                 out.append((mask, -1 - value))
                 alive &= ~mask

@@ -93,6 +93,21 @@ def test_the_first_word_alone_begins_with_a_mark(tmp_path, text, pieces):
         assert [*stream.feed(text[:at]), *stream.feed(text[at:]), *stream.flush()] == want
 
 
+def test_a_piece_of_the_first_character_behind_a_cut_begins_with_a_mark(tmp_path):
+    """The blank that is put in front, and the tab behind it, both come from the first character."""
+    level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    record = marked(level, FIRST)
+    record["model"]["vocab"] = [["?", -9.0], *([text, -1.0] for text in ("▁", *random_models.LETTERS.values()))]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(record))
+    enc, text = Encoding.from_file(path), "\té"
+    want = [enc.get_vocab()[name] for name in "▁Ġ▁ĉÃ©"]
+    assert enc.encode(text) == want
+    for at in range(4):
+        stream = enc.stream_encoder()
+        assert [*stream.feed(text.encode()[:at]), *stream.feed(text.encode()[at:]), *stream.flush()] == want
+
+
 def test_a_name_sought_in_normalized_text_in_front_of_such_a_mark_is_refused(tmp_path):
     name = {"id": 9, "content": "<x>", "normalized": True, "special": False, "single_word": False}
     record = marked({"type": "WhitespaceSplit"}, FIRST) | {"normalizer": {"type": "Lowercase"}}

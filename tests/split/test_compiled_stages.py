@@ -46,6 +46,9 @@ STAGES: dict[str, list[Stage]] = {
     "literal": [Split("'s", literal=True), Split(" ", "MergedWithNext", literal=True)],
     "blanks": [Split(" ", "MergedWithPrevious", literal=True)],
     "scripts": [UnicodeScripts()],
+    "matches of nothing": [Split(r"a*|\s|'s"), ByteLevel()],
+    "without numbers, and matches of nothing": [Split(r"(?:\d+(?:\.\d+)?)?", "Removed")],
+    "no pattern": [Split("")],
 } | {
     f"{behavior}{' inverted' * invert}": [Split(r"\d+|-|a[A-Z]*", behavior, invert), ByteLevel()]
     for behavior in BEHAVIORS
