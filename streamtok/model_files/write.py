@@ -30,7 +30,11 @@ def tokenizer_json(model: Model) -> str:
 def tokenizer_config(model: Model) -> str:
     """The text of a tokenizer_config.json beside it."""
     flags = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
-    added = {str(token.id): {name: getattr(token, name) for name in flags} for token in model.parts.added}
+    return config_of({str(token.id): {name: getattr(token, name) for name in flags} for token in model.parts.added})
+
+
+def config_of(added: dict[str, dict[str, Any]]) -> str:
+    """The same of added tokens: id -> content and flags."""
     config: dict[str, Any] = {
         "added_tokens_decoder": added,
         "clean_up_tokenization_spaces": False,

@@ -19,6 +19,7 @@ from ..errors import VocabularyError, shown
 from ..model_files.description import Template
 from ..model_files.model import Model
 from ..model_files.read import read_model
+from ..model_files.write import config_of
 from ..native.merges import SILENT
 from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding
@@ -32,6 +33,7 @@ _SPELLED = {
 _MEANT = {spelled: pattern for pattern, spelled in _SPELLED.items()}
 _HEADING = "#version: 0.2"
 _OTHER = "another pattern"
+_FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 
 
 def merges_of(encoding: Encoding) -> list[tuple[bytes, bytes]]:
@@ -56,19 +58,7 @@ def merges_of(encoding: Encoding) -> list[tuple[bytes, bytes]]:
 
 def tokenizer_json(encoding: Encoding) -> str:
     """The text of a tokenizer.json that gives the same ids: one entry of the vocabulary, one merge a line."""
-    special = sorted(encoding._special_tokens.items(), key=lambda item: item[1])
-    added = [
-        {
-            "id": token,
-            "content": name,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
-        for name, token in special
-    ]
+    added = [{"id": token, "content": name, **_FLAGS} for name, token in _special(encoding)]
     parts = {
         "version": "1.0",
         "truncation": None,
@@ -97,6 +87,15 @@ def tokenizer_json(encoding: Encoding) -> str:
     vocab = _vocab_lines(encoding, "      ")
     lists = f'    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]'
     return f'{{\n{head},\n  "model": {{\n{body},\n{lists}\n  }}\n}}\n'
+
+
+def tokenizer_config(encoding: Encoding) -> str:
+    """The text of a tokenizer_config.json beside it, with which transformers loads the folder."""
+    return config_of({str(token): {"content": name, **_FLAGS} for name, token in _special(encoding)})
+
+
+def _special(encoding: Encoding) -> list[tuple[str, int]]:
+    return sorted(encoding._special_tokens.items(), key=lambda item: item[1])
 
 
 def vocab_and_merges(encoding: Encoding) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from .textfiles import Json, write_text
 
 _FORMAT = "streamtok vocabulary"
 _VERSION = 1
+_IN_FOLDER = "vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json", "training.json"
 
 
 @short_file_names
@@ -28,8 +29,8 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
 
     NAME.tiktoken is the file of ranks that tiktoken reads, and NAME.tiktoken.json beside it holds what that has no
     place for: the pattern, the special tokens, how it was trained, a hash of the first. NAME.json is Hugging Face's
-    tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had
-    them, and the same JSON as training.json.
+    tokenizer.json. Any other path is a folder, made if it is missing, that transformers loads: vocab.json and
+    merges.txt as GPT-2 had them, tokenizer.json, tokenizer_config.json, and the same JSON as training.json.
 
     An encoding of a model's file (Encoding.from_file) is written as a tokenizer.json, or as a folder with one that
     transformers loads. Encoding.from_file reads them back.
@@ -65,6 +66,8 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
         vocab, merges = huggingface.vocab_and_merges(encoding)
         write_text(os.path.join(target, "vocab.json"), vocab)
         write_text(os.path.join(target, "merges.txt"), merges)
+        write_text(os.path.join(target, "tokenizer.json"), huggingface.tokenizer_json(encoding))
+        write_text(os.path.join(target, "tokenizer_config.json"), huggingface.tokenizer_config(encoding))
         write_text(os.path.join(target, "training.json"), _facts(encoding, _sha256(os.path.join(target, "vocab.json"))))
     disk.sync_directory(target)
 
@@ -89,7 +92,7 @@ def files_of(path: str | os.PathLike[str]) -> list[str]:
     form = vocabulary_form(target)
     if form != "folder":
         return [target] if form == "json" else [target, f"{target}.json"]
-    return [os.path.join(target, name) for name in ("vocab.json", "merges.txt", "training.json")]
+    return [os.path.join(target, name) for name in _IN_FOLDER]
 
 
 def load(path: str | os.PathLike[str]) -> TrainedEncoding:

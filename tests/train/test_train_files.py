@@ -299,3 +299,16 @@ def test_a_suffix_of_another_format_is_no_vocabulary(tmp_path, name):
     assert load(tmp_path / name).fingerprint == enc.fingerprint
     save(enc, tmp_path / "V.JSON")
     assert load(tmp_path / "V.JSON").encode("some words") == enc.encode("some words")
+
+
+def test_transformers_reads_a_folder(tmp_path):
+    """The file beside tokenizer.json names the class, so that no config.json is needed; its ids are those of tokenizers."""
+    tokenizers = pytest.importorskip("tokenizers")
+    enc = train(iter([oracle.topics()[:50_000]]), 500, pattern="cl100k", special_tokens=SPECIAL)
+    save(enc, tmp_path / "mine")
+    config = json.loads((tmp_path / "mine" / "tokenizer_config.json").read_text())
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    other = tokenizers.Tokenizer.from_file(str(tmp_path / "mine" / "tokenizer.json"))
+    text = oracle.topics()[60_000:70_000] + SPECIAL[0]
+    assert enc.encode(text, allowed_special="all") == other.encode(text).ids
+    assert streamtok.Encoding.from_file(tmp_path / "mine").encode(text, allowed_special="all") == other.encode(text).ids
