@@ -302,7 +302,7 @@ def test_a_suffix_of_another_format_is_no_vocabulary(tmp_path, name):
 
 
 def test_transformers_reads_a_folder(tmp_path):
-    """The file beside tokenizer.json names the class, so that no config.json is needed; its ids are those of tokenizers."""
+    """The file beside tokenizer.json names the class, so no config.json is needed; the ids are those of tokenizers."""
     tokenizers = pytest.importorskip("tokenizers")
     enc = train(iter([oracle.topics()[:50_000]]), 500, pattern="cl100k", special_tokens=SPECIAL)
     save(enc, tmp_path / "mine")
