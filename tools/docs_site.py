@@ -117,7 +117,10 @@ def _for_site(text: str, uri: str, config: Any) -> str:
         if target is None and (mark or not (ROOT / path).exists()):
             raise PluginError(f"{repository_path(uri)} links to {path}, which is not there, or no page of the site")
         if target is None:
-            return f"`{path}`" if words.strip("`").endswith(name) else f"{words} (`{path}`)"
+            if words.strip("`").endswith(name):
+                return f"`{path}`"
+            alone = text[found.start() - 1 : found.start()] + text[found.end() : found.end() + 1] == "()"
+            return f"{words}, `{path}`" if alone else f"{words} (`{path}`)"
         return f"{mark}[{words}]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{anchor})"
 
     # `a \| b` in a table: GitHub needs the backslash and leaves it out; here it would be shown.

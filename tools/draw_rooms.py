@@ -206,8 +206,8 @@ ORDERING, SETTLING = 40, 20  # how often all rows move: more changes nothing
 NARROWER = 0.7  # all places at the end, as far as boxes have room
 
 # Colours that show on white and on black.
-INK = "#737a82"
-COLOURS = {"csrc": "#1f6feb", "cuda": "#009e73", "streamtok": "#d55e00"}
+INK = "#7d8590"
+COLOURS = {"csrc": "#2f81f7", "cuda": "#009e73", "streamtok": "#d55e00"}
 
 # The end of an arrow.
 TIP = (
