@@ -12,7 +12,6 @@ from libc.string cimport memset
 import sys
 
 from .csrc.base cimport *
-from .csrc.pairs cimport *
 from .csrc.vocab cimport *
 from .csrc.cut cimport *
 from .csrc.image cimport *

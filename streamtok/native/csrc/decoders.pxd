@@ -27,7 +27,7 @@ cdef extern from "decoders/decoder.h" nogil:
 
 cdef extern from "decoders/rules.h" nogil:
     enum:
-        ST_RULES_RUNS, ST_RULES_ENDED, ST_RULES_LAST, ST_RULES_FRONT_STAYS
+        ST_RULES_RUNS, ST_RULES_LAST, ST_RULES_FRONT_STAYS
     ctypedef struct st_rules:
         uint32_t flags, most
     ctypedef struct st_rule_place:

@@ -1,7 +1,6 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from .base cimport st_bytes, st_ids, st_status
-from .pairs cimport st_pairs
 
 
 cdef extern from "vocab/model.h" nogil:
@@ -35,7 +34,6 @@ cdef extern from "vocab/vocab.h" nogil:
         const st_model *model
         const void *own
         size_t own_size
-        st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
         const uint32_t *lengths
