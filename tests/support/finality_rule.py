@@ -1,4 +1,4 @@
-"""When an id of an endless piece is final, computed exactly as docs/streaming.md defines it. Slow.
+"""When an id of an endless piece is final, computed exactly as docs/internals/streaming.md defines it. Slow.
 
 The piece is x, of p bytes. A place q <= p is live where x[q:p] is empty or properly begins a token: the token over the
 end of x may begin there. What stands in front of it is then the merge of x[:q]. So an id is final once the merges of

@@ -23,7 +23,7 @@ _SKETCH_LEAST_BITS, _SKETCH_MOST_BITS = 12, 23
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """What decides how the work is done, never what comes out: docs/training.md has what was measured.
+    """What decides how the work is done, never what comes out: docs/internals/training.md has what was measured.
 
     block, blocks: threads a block, and blocks, if the device holds so many. alone: places of a pair up to which one
     block merges it. wish: pairs in the front. guess: how many times rarer than one in as many as there are merges the
