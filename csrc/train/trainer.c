@@ -104,7 +104,6 @@ typedef struct neighbours {
 static void note_all(st_trainer *t, const neighbours *found, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        t->size -= found[i].weight;
         if (found[i].before != ST_TRAIN_BORDER)
             note(&t->left, found[i].before, found[i].weight);
         if (found[i].behind != ST_TRAIN_BORDER)
@@ -224,6 +223,21 @@ static void fill_lists(st_trainer *t, const uint32_t *list, size_t n, uint32_t j
     }
 }
 
+/* How often the places that were joined stand in the text. The count of a pair of one token twice holds overlapping places, too. */
+static uint64_t joined_count(const st_trainer *t, const st_train_pair *pair, size_t n)
+{
+    const uint32_t *list = t->index.lists + pair->start;
+    uint64_t count = 0;
+    uint32_t range = 0;
+    if (st_train_left(pair->key) != st_train_right(pair->key))
+        return pair->count;
+    for (size_t i = 0; i < n; i++) {
+        range = st_train_range_of(&t->text, list[i], range);
+        count += t->text.ranges[range].count;
+    }
+    return count;
+}
+
 static void forget(st_train_sides *sides)
 {
     for (size_t i = 0; i < sides->seen_count; i++)
@@ -239,6 +253,7 @@ static st_status merge(st_trainer *t, st_train_pair *entry)
     entry->count = entry->n = 0;
     ST_TRY(st_train_tokens_add(&t->tokens, pair.key));
     const size_t n = join(t, &pair, joined);
+    t->size -= joined_count(t, &pair, n);
     ST_TRY(settle(t, st_train_left(pair.key), st_train_right(pair.key), joined));
     if (t->index.list_top > top && !t->is_stale)
         fill_lists(t, t->index.lists + pair.start, n, joined);
