@@ -102,7 +102,7 @@ class Base:
         self._coder = Coder(encoding._vocab, "none")
         share, self._seed = sample
         self._below = round(share * (1 << 32))  # of CRC-32
-        self.facts = {"fingerprint": encoding.fingerprint, "max_words": max_words}
+        self.facts: dict[str, Any] = {"fingerprint": encoding.fingerprint, "max_words": max_words}
         if share < 1:
             self.facts |= {"sample": share, "seed": self._seed}
 
