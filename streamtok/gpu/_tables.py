@@ -9,7 +9,7 @@ import numpy as np
 
 from ..bundled import mapped
 from ..bundled.models import model_named
-from ._words import FIRST_PLACES, LearnedWords, job_of
+from ._words import FIRST_PLACES, LEAST_PLACES, LearnedWords, job_of
 
 if TYPE_CHECKING:
     from .._protocols import DeviceArray
@@ -72,7 +72,7 @@ class Tables:
         at = {name: start + place for name, (place, _) in places.items()}
         pair_bits = _bits(numbers["count"] * PAIR_PLACES)
         entries = 2 << (64 - numbers["piece_shift"])
-        first_bits = _bits(entries // 2 * FIRST_PLACES)
+        first_bits = _bits(max(entries // 2 * FIRST_PLACES, 0 if is_limited else LEAST_PLACES))
         self._pairs = device.full(1 << pair_bits, np.uint64, 2**64 - 1)
         self._filter = device.full((1 << FILTER_BITS) // 32, np.uint32, 0)
         cuts = not numbers["unreachable"]

@@ -107,6 +107,7 @@ def test_a_slice_profits_from_those_before_it(monkeypatch):
 
 def test_a_table_in_which_most_places_are_taken(monkeypatch):
     monkeypatch.setattr(_tables, "FIRST_PLACES", 1)
+    monkeypatch.setattr(_tables, "LEAST_PLACES", 0)
     monkeypatch.setattr(_words, "SHARE", 1)
     learner, rng = Learner("o200k_base"), random.Random(2)
     for _ in range(4):
@@ -188,6 +189,7 @@ def test_an_entry_that_is_half_written_is_no_entry(monkeypatch):
     """Each mixture of the numbers of a free place and of a written one, which kernels of other streams may see; with
     words of the same place that have zeros where others have letters."""
     monkeypatch.setattr(_tables, "FIRST_PLACES", 2)
+    monkeypatch.setattr(_tables, "LEAST_PLACES", 0)
     learner = Learner("cl100k_base")
     signs = [bytes(some) for some in itertools.product(b"-=/*!?", repeat=4)]
     first, second = (rows_of([word.replace(b"X", sign) for sign in signs]) for word in (b"X\0\0\0\0\n", b"\0\0\0\0X\n"))
