@@ -48,7 +48,11 @@ ST_INLINE int st_block_is_utf8(const st_job *job, uint64_t block)
         const uint4 w = ((const uint4 *)bytes)[i];
         high |= w.x | w.y | w.z | w.w;
     }
-    return !((high & 0x80808080u) || owed) || !st_bad_bytes(bytes, before, owed);
+    if (!((high & 0x80808080u) || owed))
+        return 1;
+    /* The block behind a full one looks for what its last character needs, unless another passage begins there. */
+    const int is_cut = st_passage_ends(job, block) && st_fill(job, block) == 64 && st_owed(bytes + 64);
+    return !is_cut && !st_bad_bytes(bytes, before, owed);
 }
 
 ST_INLINE void st_check_block(const st_job *job, uint64_t block)

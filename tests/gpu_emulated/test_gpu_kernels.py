@@ -337,6 +337,20 @@ def test_utf8_is_told_from_what_is_none():
 
 
 @needs_compiler
+@pytest.mark.parametrize("size", [64, 128, 1024, 1088])
+def test_a_character_that_is_cut_at_the_end_of_a_full_block_is_seen(size):
+    """What it lacks would stand in a block of another text, or in none."""
+    s = subject("r50k_base")
+    for whole in ("é", "中", "🤗"):
+        character = whole.encode()
+        for kept in range(1, len(character) + 1):
+            data = b"a" * (size - kept) + character[:kept]
+            assert s.accepts(s.text(data)) == (kept == len(character))
+            for texts in ([data, b"b"], [b"b", data], [data, data[kept:]], [data, b"", "中".encode()]):
+                assert s.accepts(s.packed(texts)) == (kept == len(character))
+
+
+@needs_compiler
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_bytes_of_any_kind_are_refused_in_peace(name):
     """All stages process a text before it is known to be invalid, so none may crash."""
