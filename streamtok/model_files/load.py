@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     # A Model, or what stands for it, or Ranks; the core's Vocab of its tables, None where there are none; and the chat
     # templates, with the texts of the tokens that they name, None where the files of the model have them.
-    Loaded = tuple[Model | Ranks, Vocab | None, tuple[dict[str, str], dict[str, str]] | None]
+    _Loaded = tuple[Model | Ranks, Vocab | None, tuple[dict[str, str], dict[str, str]] | None]
 
 
 def is_compiled(path: str) -> bool:
@@ -27,7 +27,7 @@ def is_compiled(path: str) -> bool:
 
 
 @short_file_names
-def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None) -> Loaded:
+def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer: str | None = None) -> _Loaded:
     """A model, from tables where there are some. is_kept: whether to write them where there are none; UserWarning,
     once for each folder: it cannot be written. is_used: whether to look for them. normalizer: as for read_model(); with
     one there are no tables.
@@ -47,7 +47,7 @@ def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool, normalizer:
     return (*made, None)
 
 
-def _compiled(name: str, normalizer: str | None) -> Loaded:
+def _compiled(name: str, normalizer: str | None) -> _Loaded:
     from .compiled import open_compiled
 
     if normalizer is not None:
