@@ -100,8 +100,7 @@ def _open_tables(name: str, special_tokens: dict[str, int]) -> Vocab | None:
     except ValueError:  # an empty file cannot be mapped
         raise VocabularyError("the file is empty; install streamtok anew", path) from None
     if FOLDER != OWN_FOLDER and image[:_PINNED].hex() != pins.SUMS[name]:
-        wanted = f"pip install streamtok-vocab=={pins.VERSION}"
-        raise VocabularyError(f"the tables are of another version of streamtok-vocab; {wanted}", path)
+        raise VocabularyError(f"the tables are none of this version of streamtok; {pins.WANTED}", path)
     try:
         return over(image, special_tokens, path)
     except VocabularyError as error:

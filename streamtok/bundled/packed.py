@@ -128,8 +128,9 @@ def read_packed(name: str) -> PackedVocabulary:
         with open(path, "rb") as file:
             data = file.read(MAX_FILE_BYTES)
     except FileNotFoundError:
-        wanted = f"pip install streamtok-vocab=={pins.VERSION}, or install streamtok anew"
-        raise VocabularyError(f"the file of this bundled vocabulary is missing; {wanted}", path) from None
+        if name not in PUBLISHED:
+            raise VocabularyError("there is no such bundled vocabulary", path) from None
+        raise VocabularyError(f"the file of this bundled vocabulary is missing; {pins.WANTED}", path) from None
     return unpack(data, path)
 
 

@@ -12,3 +12,6 @@ SUMS = {
     "o200k_base": "73636f6d70616374cde8b97575e3d5e7",
 }
 """Checksums of its tables, as they stand in the first 16 bytes of each file."""
+
+WANTED = f"pip install streamtok-vocab=={VERSION}, or install streamtok anew"
+"""What to do where they are missing, or others."""

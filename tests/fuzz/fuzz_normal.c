@@ -68,7 +68,7 @@ static void random_steps(rng *r)
         const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = words ? ST_STEP_WORDS : (st_step_kind)rng_below(r, 7), .form = (st_form)rng_below(r, ST_FORMS),
                               .left = rng_one_in(r, 2), .right = rng_one_in(r, 2), .runs = rng_one_in(r, 2),
                               .mask = rng_one_in(r, 3) ? ST_MASK_ACCENTS + (int)rng_below(r, 3) : 0,
-                              .controls = rng_one_in(r, 2), .ideographs = rng_one_in(r, 2), .lower = rng_one_in(r, 2), .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
+                              .clean = {rng_one_in(r, 2), rng_one_in(r, 2), rng_one_in(r, 2)}, .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
                               .content = (uint8_t *)(unless || words ? "a" : "e\xCC\x81"),
                               .content_size = unless || words ? 1 : rng_below(r, 2) * 3,
                               .ranges = ranges, .range_count = 1 + rng_below(r, 3)};

@@ -18,6 +18,7 @@ from row_texts import texts as row_texts
 
 from streamtok import Encoding, gpu
 from streamtok.gpu import _open, stream
+from streamtok.gpu._fits import family_or_reason
 from streamtok.gpu._shapes import Module
 from streamtok.gpu._slot import Slot
 
@@ -139,6 +140,25 @@ def test_tokens_that_no_merge_makes(tmp_path: Any, ignore: bool) -> None:
     """With ignore_merges they are found as whole pieces, else never."""
     words = [b"qqq qqq", b" qqq", b"zzxz", b"zzxz1 zzxz", b"a <unused>", b" qqq qqq hello zzxz" * 40]
     check(model(tmp_path, model_ignore_merges=ignore), [*strings(32, 2), *words])
+
+
+def test_a_byte_that_is_no_token_is_the_error_of_the_core(tmp_path: Any) -> None:
+    """In a word, as a piece by itself, and among texts that are learned."""
+    small_models = pytest.importorskip("small_models", reason="Hugging Face's tokenizers makes the files")
+    made = small_models.record()
+    letters = [chr(0x100 + byte) for byte in (0x03, 0x0B)]  # as GPT-2 writes them
+    made["model"]["vocab"] = {name: i for i, name in enumerate(made["model"]["vocab"]) if not set(letters) & set(name)}
+    made["model"]["merges"] = [pair for pair in made["model"]["merges"] if not set(letters) & set("".join(pair))]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    enc = Encoding.from_file(path)
+    assert family_or_reason(enc)[0] is not None
+    for text in ("\x03", "\x03\x0b", "hello \x03 there", "a\x0b", "ha" * 60 + "\x03", "hello there " * 200 + "\x0b"):
+        want = outcome(enc.encode_to_numpy, text)
+        assert want[0] is ValueError and outcome(enc.encode_to_numpy, text, device="cuda") == want
+        want = outcome(enc.encode_ragged, ["hello there", text, "a"])
+        assert outcome(enc.encode_ragged, ["hello there", text, "a"], device="cuda") == want
+    assert enc.encode_to_numpy("hello there", device="cuda").tolist() == enc.encode("hello there")
 
 
 def test_ids_that_are_not_ranks(tmp_path: Any) -> None:

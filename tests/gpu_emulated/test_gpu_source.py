@@ -103,7 +103,12 @@ def test_constants_are_those_of_the_source():
     assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}
     assert _job.STRETCH == 64 * job["ST_STRETCH_BLOCKS"]
     assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"], "heads": 3}
-    assert array_sizes(_job.JOB) == {"deferred_capacities": 2, "list_starts": job["ST_CLASSES"] + 1, "name_firsts": 4}
+    assert array_sizes(_job.JOB) == {
+        "deferred_capacities": 2,
+        "list_starts": job["ST_CLASSES"] + 1,
+        "name_firsts": 4,
+        "low_changes": 2,
+    }
 
 
 def test_constants_of_training_are_those_of_the_source():

@@ -217,10 +217,11 @@ def test_a_file_that_is_written_back_is_the_same(tmp_path):
     assert json.loads((tmp_path / "again.json").read_text("utf-8")) == json.loads(both.reference.to_str())
 
 
-def test_no_kernel_takes_words(tmp_path):
-    for pre in (None, BERT, DIGITS):
+def test_kernels_take_words_of_white_space_and_punctuation(tmp_path):
+    assert family_or_reason(Both.of(tmp_path, record(pre_tokenizer=BERT)).enc) == ("table", "")
+    for pre in (None, DIGITS):
         family, reason = family_or_reason(Both.of(tmp_path, record(pre_tokenizer=pre)).enc)
-        assert family is None and "WordPiece" in reason
+        assert family is None and "words that are split by other rules" in reason
 
 
 @pytest.mark.parametrize(

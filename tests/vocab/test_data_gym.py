@@ -6,7 +6,7 @@ import json
 import pytest
 
 from streamtok import load
-from streamtok.bundled import gpt2_files, strict_json, symbols
+from streamtok.bundled import gpt2_files, strict_json
 from streamtok.errors import VocabularyError
 
 
@@ -72,10 +72,8 @@ def test_broken_encoder_json_is_refused(tmp_path, text):
     assert caught.value.path == str(encoder)
 
 
-def test_each_byte_has_a_letter_of_its_own_and_its_size():
+def test_each_byte_has_a_letter_of_its_own():
     assert sorted(gpt2_files.LETTERS.values()) == [*range(256)]
-    sizes = {value: len(letter.encode()) for letter, value in gpt2_files.LETTERS.items()}
-    assert symbols._letter_sizes(bytes(range(256))) == [sizes[value] for value in range(256)]
 
 
 def test_a_number_may_have_as_many_digits_as_it_says():

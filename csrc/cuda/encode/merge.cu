@@ -74,11 +74,20 @@ ST_INLINE int st_spell(const st_job *job, const st_word *word, const uint32_t *t
     return at == word->n;
 }
 
+/* Is one of the tokens a byte that has no id? Who finds the word later would not see the error. */
+ST_INLINE int st_lack_ids(const st_job *job, const uint32_t *tokens, unsigned step, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (st_id_of(job, tokens[i * step]) >= ST_FIRST_FRAGMENT)
+            return 1;
+    return 0;
+}
+
 /* Remembers what an atom was merged to: `count` tokens, `step` apart. The bytes are read anew: they may have changed, if a caller
  * writes to memory of its own while it is encoded, and other texts must not suffer from that. */
 ST_INLINE void st_learn(const st_job *job, const st_atom *atom, const uint32_t *tokens, unsigned step, uint32_t count)
 {
-    if (count < 2 || !st_may_learn(job, atom->n, count))
+    if (count < 2 || !st_may_learn(job, atom->n, count) || st_lack_ids(job, tokens, step, count))
         return;
     const st_word word = st_word_at(atom->text, atom->n);
     const st_claim claim = st_claim_place(job, &word);
