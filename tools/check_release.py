@@ -12,6 +12,8 @@ import pathlib
 import re
 import sys
 
+import sbom
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -27,9 +29,7 @@ def objection(tag: str, version: str, changes: str) -> str | None:
 def main() -> int:
     if len(sys.argv) != 2:
         sys.exit("usage: check_release.py TAG")
-    source = (ROOT / "streamtok" / "_version.py").read_text(encoding="utf-8")
-    [version] = re.findall(r'^__version__ = "([^"]+)"', source, re.M)
-    reason = objection(sys.argv[1], version, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    reason = objection(sys.argv[1], sbom.version(), (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     print(reason or f"{sys.argv[1]} may be released")
     return 1 if reason else 0
 

@@ -69,6 +69,14 @@ class App(click.Group):
             return result
 
 
+class Group(click.Group):
+    """A command that has commands: messages name the options of theirs."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        with answered(ctx):
+            return super().invoke(ctx)
+
+
 @contextlib.contextmanager
 def answered(ctx: click.Context) -> Iterator[None]:
     """What goes wrong inside becomes one line and a status."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .app import answered
+from .app import Group
 from .options import Given, file_names, json_option, option, takes
 from .outputs import bars
 
@@ -24,15 +24,7 @@ _VOCABULARY = option(
 )
 
 
-class _Group(click.Group):
-    """Messages name the options of its commands."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        with answered(ctx):
-            return super().invoke(ctx)
-
-
-@click.group(cls=_Group)
+@click.group(cls=Group)
 def command() -> None:
     """Turn many files into a dataset of token ids, and look at it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -140,35 +141,18 @@ def command(given: Given) -> None:
     '-' is standard input; globs are expanded. .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON
     lines, of parquet and Arrow files a column. The result does not depend on threads or memory.
     """
-    output, checkpoint = given.output, given.checkpoint
+    output = given.output
     if given.plot is not None and given.held_out is None:
         raise click.UsageError("--plot draws what --held-out reports: name a text there")
-    if not os.path.isdir(os.path.dirname(os.path.realpath(output))):
-        folder = os.path.dirname(os.path.realpath(output))
-        raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(output)} to")
-    _check_outputs(given)
+    outputs, texts = ([] if each is None else [each] for each in (given.plot, given.held_out))
+    check_outputs(given, [*paths_of(given), *texts], outputs)
     from ..train import save, train
-    from ..train.checkpoint import is_begun
 
     sources = sources_of(given)
     options = {name: getattr(given, name) for name in _PASSED} | weighing(given) | {"parity": parity_of(given)}
     options["pattern"] = None if given.pattern == "none" else given.pattern
-    name = os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
-    goes_on = checkpoint is not None and is_begun(checkpoint)
-
-    def say(at: Any) -> None:
-        if goes_on:
-            click.echo(f"streamtok: going on from the checkpoint {checkpoint}", err=True)
-
-    try:
-        with bars(told, "TaskProgressColumn") as move:
-            tell = telling(say, move)
-            encoding = train(
-                sources, given.vocab_size, special_tokens=given.special, progress=tell, name=name, **options
-            )
-    except KeyboardInterrupt:
-        say_stopped(given.ctx, "nothing is kept without --checkpoint FOLDER" if checkpoint is None else None)
-        given.ctx.exit(130)
+    options |= {"special_tokens": given.special, "name": name_of(output)}
+    encoding = learned(given, train, sources, given.vocab_size, **options)
     save(encoding, output)
     facts = encoding.training
     click.echo(
@@ -194,7 +178,7 @@ _PASSED = (
 """Options that are arguments of train() under the same names."""
 
 
-def told(at: Any) -> tuple[str, int, int | None, str]:
+def _told(at: Any) -> tuple[str, int, int | None, str]:
     rate = f"{at.rate / 1e6:,.0f} MB/s" if at.stage == "count" else f"{at.merges:,} merges, {at.rate:,.0f}/s"
     return at.stage, at.done, at.total, rate
 
@@ -263,14 +247,44 @@ def _report(encoding: Any, given: Given) -> None:
         draw(points, given.plot)
 
 
-def _check_outputs(given: Given) -> None:
-    """Raise UsageError where a source, the held-out text or the checkpoint would be written over."""
+# ==== What other commands that learn share ====
+
+
+def name_of(output: str) -> str:
+    """The name of an encoding that is saved there."""
+    return os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
+
+
+def check_outputs(given: Given, read: list[str], outputs: Sequence[str] = ()) -> None:
+    """Raise UsageError where the output has no folder, or would be written over the files or globs in `read`, or the
+    checkpoint. outputs: what is written besides."""
+    folder = os.path.dirname(os.path.realpath(given.output))
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(given.output)} to")
+    from ..files.named import matching
     from ..train.checkpoint import files_in
-    from ..train.inputs import matching
     from ..train.saving import files_of
 
-    read = [path for name in paths_of(given) for path in matching(name)]
-    read += [] if given.held_out is None else [given.held_out]
-    outputs = [*files_of(given.output), *([] if given.plot is None else [given.plot])]
-    check_sources(outputs, [*read, *files_in(given.checkpoint)])
-    check_sources(files_in(given.checkpoint), read)
+    files = [path for name in read for path in matching(name)]
+    kept = files_in(getattr(given, "checkpoint", None))
+    check_sources([*files_of(given.output), *outputs], [*files, *kept])
+    check_sources(kept, files)
+
+
+def learned(given: Given, learn: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What learn() returns, while a bar shows how far it is; Ctrl-C says how to go on."""
+    from ..train.checkpoint import is_begun
+
+    checkpoint = given.checkpoint
+    goes_on = checkpoint is not None and is_begun(checkpoint)
+
+    def say(at: Any) -> None:
+        if goes_on:
+            click.echo(f"streamtok: going on from the checkpoint {checkpoint}", err=True)
+
+    try:
+        with bars(_told, "TaskProgressColumn") as move:
+            return learn(*arguments, progress=telling(say, move), **options)
+    except KeyboardInterrupt:
+        say_stopped(given.ctx, "nothing is kept without --checkpoint FOLDER" if checkpoint is None else None)
+        given.ctx.exit(130)

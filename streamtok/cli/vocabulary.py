@@ -7,25 +7,31 @@ from typing import Any
 
 import click
 
-from ..errors import shortened, shown
-from .app import answered
+from .app import Group
 from .options import DOCUMENTS, Given, file_names, file_option, load_encoding, option, takes
-from .outputs import bars, check_sources, say_stopped, telling
-from .train import FILES, LIMITS, NAMED, OUTPUT, PARITY, RUN, Number, parity_of, paths_of, sources_of, told, weighing
+from .outputs import check_sources
+from .train import (
+    FILES,
+    LIMITS,
+    NAMED,
+    OUTPUT,
+    PARITY,
+    RUN,
+    Number,
+    check_outputs,
+    learned,
+    name_of,
+    parity_of,
+    paths_of,
+    sources_of,
+    weighing,
+)
 
 _VOCABULARY = click.argument("vocabulary", metavar="VOCABULARY", shell_complete=file_names)
 _ADDED = option("--added", type=Number(), required=True, metavar="N", help="Tokens to learn, such as 8000 or 8k.")
 
 
-class _Group(click.Group):
-    """Messages name the options of its commands."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        with answered(ctx):
-            return super().invoke(ctx)
-
-
-@click.group(cls=_Group)
+@click.group(cls=Group)
 def command() -> None:
     """Make a vocabulary of another one: with more tokens, with fewer, or of two.
 
@@ -39,22 +45,9 @@ def _load(name: str) -> Any:
     return load_encoding(vocab=name) if is_saved else load_encoding(name)
 
 
-def _check(given: Given, others: tuple[str, ...] = ()) -> None:
-    """Raise UsageError where the output has no folder, or is one of the files that are read."""
-    from ..train.checkpoint import files_in
-    from ..train.inputs import matching
-    from ..train.saving import files_of
-
-    folder = os.path.dirname(os.path.realpath(given.output))
-    if not os.path.isdir(folder):
-        raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(given.output)} to")
-    read = [path for name in (paths_of(given) if hasattr(given, "files") else ()) for path in matching(name)]
-    kept = files_in(getattr(given, "checkpoint", None))
-    read += [
-        name for name in (getattr(given, "vocabulary", None), *others) if name is not None and os.path.exists(name)
-    ]
-    check_sources(files_of(given.output), [*read, *kept])
-    check_sources(kept, read)
+def _files(*names: str) -> list[str]:
+    """Those of these vocabularies that are files or folders."""
+    return [name for name in names if os.path.exists(name)]
 
 
 def _chosen(given: Given, *names: str) -> dict[str, Any]:
@@ -64,36 +57,17 @@ def _chosen(given: Given, *names: str) -> dict[str, Any]:
 def _grow(given: Given, learn: Any, **more: Any) -> None:
     """Calls extend() or superwords(), and saves what it returns."""
     from ..train import save
-    from ..train.checkpoint import is_begun
 
-    _check(given)
-    goes_on = given.checkpoint is not None and is_begun(given.checkpoint)
-
-    def say(at: Any) -> None:
-        if goes_on:
-            click.echo(f"streamtok: going on from the checkpoint {given.checkpoint}", err=True)
-
+    check_outputs(given, [*paths_of(given), *_files(given.vocabulary)])
+    options = _chosen(given, *DOCUMENTS, *_PASSED) | weighing(given) | {"name": name_of(given.output)} | more
     base = _load(given.vocabulary)
-    options = _chosen(given, *DOCUMENTS, *_PASSED) | weighing(given) | more
-    sources = sources_of(given)
-    try:
-        with bars(told, "TaskProgressColumn") as move:
-            made = learn(
-                base, sources, given.added, progress=telling(say, move), name=_name_of(given.output), **options
-            )
-    except KeyboardInterrupt:
-        say_stopped(given.ctx, "nothing is kept without --checkpoint FOLDER" if given.checkpoint is None else None)
-        given.ctx.exit(130)
+    made = learned(given, learn, base, sources_of(given), given.added, **options)
     save(made, given.output)
     count, text = made.training["merges"], made.training["bytes"]
     click.echo(f"{count:,} tokens more than {base.name} in {given.output}, from {text:,} bytes of text", err=True)
 
 
 _PASSED = ("checkpoint", "errors", "max_memory", "max_token_length", "min_frequency", "threads", "ties")
-
-
-def _name_of(output: str) -> str:
-    return os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
 
 
 @takes(_VOCABULARY, FILES, _ADDED, OUTPUT, *LIMITS, *NAMED, *PARITY, *DOCUMENTS, "errors", *RUN, group=command)
@@ -163,13 +137,13 @@ def prune(given: Given) -> None:
     from ..train import prune as take_out
     from ..train import save
 
-    _check(given)
+    check_outputs(given, [*paths_of(given), *_files(given.vocabulary)])
     if given.ids is not None:
         check_sources([given.ids], [*paths_of(given), given.vocabulary, given.output])
     base = _load(given.vocabulary)
     sources = sources_of(given)
     chosen = _chosen(given, *DOCUMENTS, "dense", "errors")
-    made, new_ids = take_out(base, sources, given.left, name=_name_of(given.output), **chosen)
+    made, new_ids = take_out(base, sources, given.left, name=name_of(given.output), **chosen)
     save(made, given.output)
     if given.ids is not None:
         _write_array(given.ids, new_ids)
@@ -200,8 +174,8 @@ def merge(given: Given) -> None:
     from ..train import merge as join
     from ..train import save
 
-    _check(given, (given.first, given.second))
-    made = join(_load(given.first), _load(given.second), name=_name_of(given.output))
+    check_outputs(given, _files(given.first, given.second))
+    made = join(_load(given.first), _load(given.second), name=name_of(given.output))
     save(made, given.output)
     click.echo(f"{made.n_vocab:,} tokens in {given.output}, {made.training['between']:,} of them of neither", err=True)
 
@@ -225,7 +199,7 @@ def report(given: Given) -> None:
     sources = sources_of(given)
     named = [given.vocabulary, *given.beside]
     if given.html is not None:
-        check_sources([given.html], [*paths_of(given), *(name for name in named if os.path.exists(name))])
+        check_sources([given.html], [*paths_of(given), *_files(*named)])
     encodings = [_load(name) for name in named]
     chosen = _chosen(given, *DOCUMENTS, "errors")
     for encoding in encodings:

@@ -10,27 +10,34 @@ from .remote import is_url
 from .suffixes import holds_text
 
 
-def files_named(name: str, base: str = "") -> list[str]:
-    """The files, sorted; a URL, a file and a name without a file stand for themselves.
+def matching(name: str, base: str = "") -> list[str]:
+    """The files that a glob stands for, sorted; the name itself where it is none, is a URL, or names a file. base: the
+    folder that relative names start at, as the result's do."""
+    if is_url(name) or not glob.has_magic(name) or os.path.exists(os.path.join(base, name)):
+        return [name]
+    return _found(name, base)
 
-    Of a folder they are the files in it and in the folders inside, without those that begin with a dot and those whose
-    suffix says that they hold no text. base: the folder that relative names start at, as the result's do.
+
+def files_named(name: str, base: str = "") -> list[str]:
+    """As matching(); and a folder stands for the files in it and in the folders inside, without those that begin with
+    a dot and those whose suffix says that they hold no text.
 
     Raises FileNotFoundError where a glob fits no file, or a folder has none.
     """
-    path = os.path.join(base, name)
-    if is_url(name) or not (os.path.isdir(path) or (glob.has_magic(name) and not os.path.lexists(path))):
-        return [name]
-    if os.path.isdir(path):
-        pattern, reason = os.path.join(glob.escape(name), "**", "*"), "the folder has no file that holds text"
+    if not is_url(name) and os.path.isdir(os.path.join(base, name)):
+        found = [each for each in _found(os.path.join(glob.escape(name), "**", "*"), base) if holds_text(each)]
+        reason = "the folder has no file that holds text"
     else:
-        pattern, reason = name, "no file matches this pattern"
-    root = base if base and not os.path.isabs(name) else None
-    found = sorted(each for each in glob.glob(pattern, root_dir=root, recursive=True) if _is_meant(each, base, name))
+        found, reason = matching(name, base), "no file matches this pattern"
+        if found == [name]:
+            return found
+    found = [each for each in found if os.path.isfile(os.path.join(base, each))]
     if not found:
         raise FileNotFoundError(errno.ENOENT, reason, name)
     return found
 
 
-def _is_meant(each: str, base: str, name: str) -> bool:
-    return os.path.isfile(os.path.join(base, each)) and (glob.has_magic(name) or holds_text(each))
+def _found(pattern: str, base: str) -> list[str]:
+    root = base if base and not os.path.isabs(pattern) else None
+    found = glob.glob(pattern, root_dir=root, recursive=True)
+    return sorted(each for each in found if not os.path.isdir(os.path.join(base, each)))

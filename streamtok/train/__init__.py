@@ -18,17 +18,17 @@ from typing import Any
 
 from .._batch import threads_for
 from .._device import check_device
-from ..errors import short_file_names, shown
+from ..errors import short_file_names
 from ..files.journal import ResumeError
 from .encoding import TrainedEncoding
 from .fertility import SourceFacts, report_sources
 from .growing import SUPERWORDS, extend, superwords
 from .options import check_memory, check_size, make_options
 from .page import report_page
-from .parity import Parity, ParityRun, check_parity
+from .parity import Parity, run_of
 from .pruning import Pruned, merge, prune
 from .report import Point, draw, report
-from .run import Progress, Run, make_encoding
+from .run import Progress, make_encoding
 from .saving import load, save
 
 __all__ = [
@@ -150,18 +150,19 @@ def train(
     )
     check_size(vocab_size, len(options.special_tokens))
     count = threads_for(1 << 16 if threads is None else threads)
-    wanted = vocab_size - len(options.special_tokens)
-    if parity:
-        check_parity(
-            max_memory=max_memory, checkpoint=checkpoint, weights=weights, temperature=temperature, device=device
-        )
-        chosen = Parity() if parity is True else parity
-        run: Run = ParityRun(sources, wanted, options, count, progress, chosen)
-    else:
-        if (weights is not None or temperature is not None) and device not in ("cpu", "auto"):
-            raise ValueError(f"device={shown(device)} with weights: text is weighed on the CPU; write device='cpu'")
-        device = device if weights is None and temperature is None else "cpu"
-        run = Run(sources, wanted, options, count, max_memory, checkpoint, progress, device, None, weights, temperature)
+    run = run_of(
+        sources,
+        vocab_size - len(options.special_tokens),
+        options,
+        count,
+        progress,
+        parity,
+        max_memory=max_memory,
+        checkpoint=checkpoint,
+        weights=weights,
+        temperature=temperature,
+        device=device,
+    )
     trainer, facts = run.run()
     made = make_encoding(trainer, options, vocab_size, name, facts)
     made._sources = tuple((each.name, each.where()) for each in run.inputs if isinstance(each.where(), str))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from .encoding import TrainedEncoding
 from .inputs import How, open_inputs
 from .merges import Base, Merged, MergeTable, with_tokens
 from .options import check_memory, make_options
-from .parity import Parity, ParityRun, check_parity
-from .report import texts_of
-from .run import Progress, Run
+from .parity import Parity, run_of
+from .report import texts_in
+from .run import Progress
 
 SUPERWORDS = r"\p{N}{1,3}|[^\p{N}\r\n]+|[\r\n]+"
 """How text is split where tokens may hold several words: at the ends of lines, and numbers by three digits."""
@@ -183,13 +183,8 @@ class _Growth:
             else:
                 sources = _normalized(encoding, sources, given)
         count = threads_for(1 << 16 if threads is None else threads)
-        if parity:
-            check_parity(max_memory=max_memory, checkpoint=checkpoint, **weighing)
-            chosen = Parity() if parity is True else parity
-            self.run: Run = ParityRun(sources, base.count + added, options, count, progress, chosen, base)
-        else:
-            total = base.count + added
-            self.run = Run(sources, total, options, count, max_memory, checkpoint, progress, base=base, **weighing)
+        kept = {"max_memory": max_memory, "checkpoint": checkpoint, "base": base}
+        self.run = run_of(sources, base.count + added, options, count, progress, parity, **kept, **weighing)
 
     def result(self, name: str | None) -> TrainedEncoding:
         trainer, facts = self.run.run()
@@ -220,10 +215,7 @@ def _check_added(encoding: Encoding, table: MergeTable, added: int) -> None:
 def _normalized(encoding: Encoding, sources: Any, given: dict[str, Any]) -> Iterator[str]:
     """Whole texts, normalized as the encoding does it."""
     how = How(given["documents"], given["key"], given["errors"], column=given["column"], nulls=given["nulls"])
+    texts = texts_in(open_inputs(sources), how)
     normalize = encoding._normalizer.normalize  # type: ignore[union-attr]
 
-    def texts() -> Iterable[Any]:
-        for index, each in enumerate(open_inputs(sources)):
-            yield from texts_of(each, index, how)
-
-    return (normalize(text if isinstance(text, str) else str(text, "utf-8", how.errors)) for text in texts())
+    return (normalize(text if isinstance(text, str) else str(text, "utf-8", how.errors)) for text in texts)

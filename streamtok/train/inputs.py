@@ -8,7 +8,6 @@ from. Nothing is read twice, and no more is held than a stretch, however large t
 from __future__ import annotations
 
 import errno
-import glob
 import hashlib
 import io
 import itertools
@@ -19,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import shortened, shown
+from ..files.named import matching
 from ..files.options import by_name, check_kind
 from ..files.parts import LARGEST_REST, cut_parts, is_divisible, read_part
 from ..files.readers import READERS, DocumentReader
 from ..files.reading import Chunk, Explain, Reading
-from ..files.remote import is_url
 from ..files.sources import AnySource, PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
 from ..native import job
@@ -160,13 +159,6 @@ def _open(source: Any) -> list[AnyInput]:
     if not paths:
         raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
     return [SourceInput(by_name(PathSource(each))) for each in paths]
-
-
-def matching(path: str) -> list[str]:
-    """The files that a glob stands for; the path itself where it is none, is a URL, or names a file."""
-    if is_url(path) or not any(character in path for character in "*?[") or os.path.exists(path):
-        return [path]
-    return sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
 
 
 def _look_at(inputs: list[SourceInput]) -> None:

@@ -41,18 +41,6 @@ class Parity:
     alpha: float = 2.0
 
 
-def check_parity(**given: Any) -> None:
-    """Raises ValueError for arguments that parity does not go with."""
-    device = given.pop("device", "cpu")
-    if device not in ("cpu", "auto"):
-        raise ValueError(
-            f"device={shown(device)} with parity: merges for parity are chosen on the CPU; write device='cpu'"
-        )
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name}={shown(value)} with parity: that is not supported; leave out one of the two")
-
-
 class ParityRun(Run):
     """A Run that counts the text of each source apart, and has a Trainer for each."""
 
@@ -180,3 +168,40 @@ class _Learner:
             if worst < 0 or size * units > tokens * each.units:
                 worst, tokens, units = source, size, each.units
         return worst
+
+
+def run_of(
+    sources: Any,
+    wanted: int,
+    options: Options,
+    threads: int,
+    progress: Callable[[Progress], object] | None,
+    parity: Parity | bool,
+    *,
+    max_memory: int | None,
+    checkpoint: Any,
+    weights: Mapping[str, Any] | None,
+    temperature: float | None,
+    device: str = "cpu",
+    base: Base | None = None,
+) -> Run:
+    """The Run of these arguments, with parity or without. Raises ValueError for arguments that do not go together."""
+    if parity:
+        _check_parity(device, max_memory=max_memory, checkpoint=checkpoint, weights=weights, temperature=temperature)
+        return ParityRun(sources, wanted, options, threads, progress, Parity() if parity is True else parity, base)
+    if weights is not None or temperature is not None:
+        if device not in ("cpu", "auto"):
+            raise ValueError(f"device={shown(device)} with weights: text is weighed on the CPU; write device='cpu'")
+        device = "cpu"
+    return Run(sources, wanted, options, threads, max_memory, checkpoint, progress, device, base, weights, temperature)
+
+
+def _check_parity(device: str, **given: Any) -> None:
+    """Raises ValueError for arguments that parity does not go with."""
+    if device not in ("cpu", "auto"):
+        raise ValueError(
+            f"device={shown(device)} with parity: merges for parity are chosen on the CPU; write device='cpu'"
+        )
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}={shown(value)} with parity: that is not supported; leave out one of the two")

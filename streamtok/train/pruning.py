@@ -18,7 +18,7 @@ from .encoding import TrainedEncoding
 from .inputs import How
 from .merges import Merged, MergeTable, with_tokens
 from .options import core_splitter
-from .report import texts_of
+from .report import texts_in
 from .sources import open_named
 
 if TYPE_CHECKING:
@@ -114,11 +114,10 @@ def _uses(encoding: Encoding, inputs: Iterable[Any], how: How) -> Counter[int]:
         counts[:] += np.bincount(ids, minlength=len(counts))
         batch.clear()
 
-    for index, each in enumerate(inputs):
-        for text in texts_of(each, index, how):
-            batch.append(text)
-            if len(batch) == _AT_ONCE:
-                count()
+    for text in texts_in(inputs, how):
+        batch.append(text)
+        if len(batch) == _AT_ONCE:
+            count()
     count()
     (used,) = np.nonzero(counts)
     return Counter(dict(zip(used.tolist(), counts[used].tolist())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..core import Encoding
@@ -76,14 +76,19 @@ def report(
     ]
     tokens, total = [0] * len(cut), 0
     how = How(key=key, cuts=core_splitter(encoding._pat_str), column=column, nulls=nulls)
-    for index, each in enumerate(open_inputs(held_out)):
-        for text in texts_of(each, index, how):
-            total += len(text.encode() if isinstance(text, str) else text)
-            for i, smaller in enumerate(cut):
-                tokens[i] += smaller.count(text)
+    for text in texts_in(open_inputs(held_out), how):
+        total += len(text.encode() if isinstance(text, str) else text)
+        for i, smaller in enumerate(cut):
+            tokens[i] += smaller.count(text)
     if not total:
         raise ValueError("there is no held-out text to count the tokens of")
     return [Point(size, count, total) for size, count in zip(sizes, tokens)]
+
+
+def texts_in(inputs: Iterable[Any], how: How) -> Iterator[Any]:
+    """Those of all inputs."""
+    for index, each in enumerate(inputs):
+        yield from texts_of(each, index, how)
 
 
 def texts_of(each: Any, index: int, how: How) -> Iterable[Any]:

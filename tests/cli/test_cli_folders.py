@@ -37,6 +37,11 @@ def test_count_prints_lines_as_wc(folder):
     assert json.loads(run("count", "--json", "a").stdout)["tokens"] == 3
 
 
+def test_a_folder_with_brackets_in_its_name_stands_for_its_text_alone(folder):
+    (folder / "a").rename(folder / "a[1]")
+    assert run("count", "a[1]").stdout == "1 a[1]/b/y.jsonl.md\n2 a[1]/x.txt\n3 total\n"
+
+
 def test_a_folder_is_encoded_file_by_file(folder):
     run("encode", "a", "-o", "out.npy", "-e", "o200k_base")
     enc = streamtok.get_encoding("o200k_base")
