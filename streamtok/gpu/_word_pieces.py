@@ -41,7 +41,7 @@ def why_not(encoding: Encoding) -> str:
 
 def _is_by_characters(split: Split | None) -> bool:
     """Whether white space is dropped and punctuation stands alone, and that is all."""
-    return split in ((WhitespaceSplit(), Punctuation("isolated")), (WhitespaceSplit(), Punctuation("Isolated")))
+    return split == (WhitespaceSplit(), Punctuation("Isolated"))
 
 
 @functools.lru_cache(maxsize=4)
@@ -49,9 +49,9 @@ def _kinds_of(split: Split) -> HostArray:
     """The kind of each code point, as the pattern has it."""
     splitter = splitter_of(split)
     assert splitter is not None
-    points = np.array([point for point in range(0x110000) if not 0xD800 <= point < 0xE000])
+    points = np.concatenate([np.arange(0xD800), np.arange(0xE000, 0x110000)])
     # Of each character, between two letters: is it in a piece, and does it divide them?
-    text = "".join(f"a{chr(point)}a " for point in points.tolist())
+    text = f"a{'a a'.join(map(chr, points.tolist()))}a "
     spans = np.frombuffer(splitter.spans(text), np.int64).reshape(-1, 2)
     sizes = 1 + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
     places = np.cumsum(sizes + 3) - sizes - 2  # of the characters
